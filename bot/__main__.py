@@ -1,4 +1,4 @@
-"""`python -m bot` is `signoff`."""
+"""`python -m bot` does the same as `signoff`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads the store beside a running bot, or where none ever ran."""
+"""Reads the store for the command line and finds the bot that works with it.
+
+A bot may be running meanwhile, or none may ever have run. Nothing here takes the lock.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,10 @@ T = TypeVar("T")
 async def look(
     config: Config, view: Callable[[Transaction, int], T], *, must_exist: bool = False
 ) -> T:
-    """Run `view` with the time in ms on a snapshot; where there is no database yet, on nothing.
+    """Run `view` with the time in ms on a snapshot; if there is no database yet, on an empty store.
 
-    Raises CannotOpen for a store in the memory of another process, and where one `must_exist`.
+    Raises CannotOpen if the store is in the memory of another process, and, with `must_exist`, if
+    there is no database.
     """
     async with reading(config, must_exist=must_exist) as store:
         now_ms = SystemClock().now_ms()
@@ -36,9 +40,10 @@ async def look(
 
 @asynccontextmanager
 async def reading(config: Config, *, must_exist: bool = False) -> AsyncIterator[ProposalStore]:
-    """Open the store to read, as `look` does, for what takes more than one snapshot.
+    """Open the store for reading as `look` does, for work that takes more than one snapshot.
 
-    What was read of a file without locks counts only where this ends without CannotOpen.
+    What was read counts only if the block ends without CannotOpen: a file that is read without
+    locks may have been changed meanwhile.
     """
     file = config.database_file
     if file is not None and not file.exists():
@@ -55,7 +60,7 @@ async def reading(config: Config, *, must_exist: bool = False) -> AsyncIterator[
 
 
 def no_database(config: Config) -> str | None:
-    """Say that there is nothing to look at under this config, None where there is a database."""
+    """Return words saying that this config has no database, None if it has one."""
     file = config.database_file
     if file is None or file.exists():
         return None
@@ -68,23 +73,29 @@ def no_database(config: Config) -> str | None:
 
 
 def running_pid(config: Config) -> int | None:
-    """Return the process that holds the database, None where none does."""
+    """Return the number of the process that holds the database, None if none does."""
     file = config.database_file
     return None if file is None else _holder(path_of_lock(file))
 
 
 def said_by_running(config: Config) -> Mapping[str, Any]:
-    """Return what the process that holds the database says of itself (`bot.own_state`)."""
+    """Return the note of the process that holds the database (`bot.own_state`); empty if none."""
     return said_beside(config.database_file)
 
 
 def said_beside(database: Path | None) -> Mapping[str, Any]:
-    """Return what the process that holds this database says of itself."""
+    """Return the note of the process that holds this database; empty if there is none.
+
+    It is only valid while that process lives.
+    """
     return (note_beside(database) or {}) if database is not None else {}
 
 
 def bot_of(config: Config) -> tuple[int | None, Path | None]:
-    """Return the bot that works with this config, and the database that it holds."""
+    """Return the process number of the bot that works with this config, and its database.
+
+    The number is None if no bot is found; the database is then that of the config.
+    """
     pid = running_pid(config)
     if pid is None and (found := running_elsewhere(config)):
         return found
@@ -92,11 +103,11 @@ def bot_of(config: Config) -> tuple[int | None, Path | None]:
 
 
 def running_elsewhere(config: Config) -> tuple[int, Path] | None:
-    """Return the bot that works with this very file on another database, and which that is.
+    """Return the bot that works with this config file on another database, and that database.
 
-    `database` is read at a start alone: after it was edited the bot still holds the old one, and
-    a look at the new one alone would find no bot. The old one is looked for where databases lie by
-    default and where the config has it now; one further away cannot be known.
+    `database` is read only at a start: after it was edited the bot still holds the old one, and a
+    look at the new one would find no bot. The old one is searched in the `data` folder and in the
+    folder of the new one; a bot whose database is elsewhere is not found. None if there is none.
     """
     file = config.database_file
     own = None if file is None else path_of_lock(file)
@@ -109,7 +120,7 @@ def running_elsewhere(config: Config) -> tuple[int, Path] | None:
 
 
 def elsewhere_words(config: Config) -> str | None:
-    """Say that a bot works with this config on another database, None where none is known."""
+    """Return words saying that a bot works with this config on another database, else None."""
     found = running_elsewhere(config)
     if found is None:
         return None
@@ -121,16 +132,16 @@ def elsewhere_words(config: Config) -> str | None:
 
 
 def _reads(database: Path, config: Path) -> bool:
-    """Say whether the bot that holds `database` was started with this config."""
+    """Return True if the bot that holds `database` works with this config file."""
     read = (note_beside(database) or {}).get("config")
     return read is not None and Path(read["path"]).resolve() == config.resolve()
 
 
 def _holder(lock: Path) -> int | None:
-    """Return the process whose number stands in a lock file, None where it is gone.
+    """Return the process whose number is in a lock file, None if it does not live any more.
 
-    The lock itself is not touched, so that looking never keeps a bot from starting. A process
-    of another birth than the lock file tells only got the number of a dead one.
+    The lock itself is not taken, so that looking never keeps a bot from starting. A process with
+    another birth than the one in the file has only been given the number of a dead one.
     """
     try:
         written = lock.read_bytes()

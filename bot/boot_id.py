@@ -1,4 +1,8 @@
-"""In which run of the machine we are: its boot clock begins anew with each one."""
+"""Names the present run of the machine, because its boot clock begins anew with each run.
+
+The bot compares it at a start with that of the former process (`bot.clock_resumed`); births of
+processes contain it (`bot.process_age`).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,11 @@ _PATIENCE_S: Final = 5
 
 
 def boot_id() -> str:
-    """Return a text by which two processes know that their boot clocks are one; empty: unknown."""
+    """Return a text that is equal in two processes if they have the same boot clock.
+
+    It is empty if that cannot be told. On macOS this starts a program, so the bot calls it on a
+    thread.
+    """
     return _asked() if sys.platform == "darwin" else _read()
 
 

@@ -1,4 +1,7 @@
-"""The composition root: config in, running App out. It alone knows the concrete classes."""
+"""The composition root turns a config into an App; it alone knows the concrete classes.
+
+`opened` is entered by `bot/running.py`, and by `signoff propose` for one proposal.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ from lifecycle.workflow import Workflow
 from lifecycle.world import Law, World
 
 _NONCE_BYTES: Final = 16
-#: So long the tools of operators may take to be loaded and made at a reload.
+#: How long reading the config and making the operators' tools may take at a reload, in seconds.
 _MADE_S: Final = 60.0
 _NOT_MADE: Final = (
     "reading it, and making its tools, did not end within a minute. Look at the modules and the "
@@ -58,7 +61,7 @@ log = logging.getLogger("signoff")
 
 @dataclass(slots=True)
 class App:
-    """A bot that is put together; it serves as long as `opened` is entered."""
+    """A bot that is put together; it serves while `opened` is entered. Used on the event loop."""
 
     config: Config
     workflow: Workflow
@@ -70,16 +73,16 @@ class App:
     reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def ends(self) -> None:
-        """Take no new work, and wait little for whoever else has the database."""
+        """Begin the end: take no new work, and wait only shortly for a lock on the database."""
         self.workflow.world.ending = True
         if isinstance(self.store, SqliteStore):
             self.store.hurry()
 
     def keep_database(self) -> None:
-        """Hold the lock on the database although somebody removed its file.
+        """Take the lock on the database again if somebody removed its file; do nothing else.
 
-        Raises StoreUnavailable where the store serves nobody any more, AlreadyRunning where another
-        process has the database by now, else CannotOpen.
+        Raises StoreUnavailable if the store has stopped for good, AlreadyRunning if another process
+        has the database by now, CannotOpen if no lock file can be made.
         """
         if not isinstance(self.store, SqliteStore):
             return
@@ -92,7 +95,8 @@ class App:
             )
 
     async def reload(self) -> str:
-        """Read the config again, keeping the old where it is invalid; say what became of it."""
+        """Read the config again and return words about the outcome; the old one stays in force if
+        the new one is invalid."""
         async with self.reloading:
             return await self._reloaded()
 
@@ -108,13 +112,14 @@ class App:
         except BaseException as error:
             if being_cancelled() or isinstance(error, GeneratorExit):
                 raise
-            return self._not_taken(located(error))  # of tools and rules that others wrote
+            return self._not_taken(located(error))  # raised by tools or rules that others wrote
 
     async def _prepared(self) -> tuple[Config, list[str], Callable[[], None]]:
-        """Read the config, and make its tools; return with both what puts them in service.
+        """Read the config and make its tools, each on a thread of its own.
 
-        Neither the end nor the next reload, which may be to take something away from somebody,
-        waits for a tool's module that never returns, or for a class that is never made.
+        Returns the config, its notes, and the function that puts the tools in service. Raises
+        StartFailed after `_MADE_S` seconds: neither the end nor the next reload, which may be meant
+        to take something away from somebody, waits for a tool's module or class that hangs.
         """
         try:
             async with asyncio.timeout(_MADE_S):
@@ -125,8 +130,11 @@ class App:
             raise StartFailed(_NOT_MADE) from error
 
     def _read(self) -> tuple[Config, list[str]]:
-        """Read the config; return what there is to note of it that is new, by the bot's own
-        environment: whoever asked for the reload has another one."""
+        """Read the config and return it with the notes that are new since the one in force.
+
+        The notes are made by the bot's own environment, because the shell that asked for the reload
+        has another one.
+        """
         self.state.read_last = text_digest_of(self.config.path)
         fresh = load_config(self.config.path)
         known = self._notes(self.config)
@@ -144,10 +152,10 @@ class App:
         return self.state.refused("\n".join((words, *changed_since_loaded())))
 
     async def _adopt(self, fresh: Config, notes: Sequence[str], swap: Callable[[], None]) -> str:
-        """Swap tools and law at once: a tool of the new config serves no approval of the old.
+        """Swap tools and law in one step: no tool of the new config serves an approval of the old.
 
-        To judge anew what is open may take a minute: nobody waits for that, not even a next reload.
-        An end does, as for an act.
+        Open proposals are judged again in the background, which may take a minute; no caller and no
+        next reload waits for that. The end of the bot does.
         """
         sentinel, told = sentinel_of(fresh), list[str]()
 
@@ -168,9 +176,9 @@ async def opened(
     notifier: Notifier,
     making: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
 ) -> AsyncIterator[App]:
-    """Put a bot together and let go of everything at the end, also where the start fails.
+    """Put a bot together, and release everything at the end, also if the start fails.
 
-    Nothing of the past is taken up and no job runs; tools are made in `making`. Raises EXPECTED.
+    No work of the past is taken up and no job runs. Tools are made in `making()`. Raises EXPECTED.
     """
     async with AsyncExitStack() as closing:
         file = config.database_file
@@ -178,7 +186,7 @@ async def opened(
         store = await open_store(config.database, config.folder)
         closing.push_async_callback(store.close)
         await check_brought_back(store, file)
-        if is_new:  # in a wrong folder nobody would miss what is not there
+        if is_new:  # a start in a wrong folder would else go unnoticed
             log.warning("There was no database %s: a new one was made.", file)
         clock = SystemClock()
         tools = await _tools(config, with_python(environment), clock.now_ms, making)
@@ -197,8 +205,8 @@ async def opened(
         closing.callback(state.close)
         world.troubles.unwritten = state.unwritten
         workflow = Workflow(world)
-        closing.callback(tell_of_lost_stops, world)  # behind the last stop, which may write them
-        # What a start that fails has begun is not cut off in the middle either.
+        closing.callback(tell_of_lost_stops, world)  # runs after shut_down, which may write them
+        # A start that fails must not cut off what it has begun either.
         closing.push_async_callback(workflow.shut_down)
         await resume_clock(world, await asyncio.to_thread(boot_id))
         yield App(config, workflow, tools, store, config, state, environment)
@@ -210,7 +218,8 @@ async def _tools(
     now_ms: Callable[[], int],
     making: Callable[[], AbstractAsyncContextManager[object]],
 ) -> ConfiguredToolbox:
-    """Make the tools inside `making`: on the loop, which some need, and may hold up for ever."""
+    """Make the tools within `making()`. It happens on the loop, because some tools need one; a tool
+    that hangs there holds up the loop for ever."""
     leftovers = await _none_left(config)
     async with making():
         return ConfiguredToolbox(config.policy.tools, config.folder, handed_on, now_ms, leftovers)
@@ -228,7 +237,7 @@ async def _none_left(config: Config) -> Leftovers:
     The lock on the database says that no other bot's programs are among them.
     """
     file = config.database_file
-    # Beside what a link leads to, as the lock: the next start may come by another name.
+    # Links are resolved, as for the lock: the next start may use another name of the database.
     lock = None if file is None else path_of_lock(file)
     leftovers = Leftovers(None if lock is None else lock.with_suffix(".running"))
     if staying := await asyncio.to_thread(leftovers.end_all):
@@ -238,33 +247,34 @@ async def _none_left(config: Config) -> Leftovers:
 
 
 def only_at_start(before: Config, fresh: Config) -> list[str]:
-    """Return which parts of a config wait for the next start."""
+    """Return the parts in which `fresh` differs and which are read only at a start."""
     return [part for part in _ONLY_AT_START if getattr(before, part) != getattr(fresh, part)]
 
 
 def sentinel_of(config: Config) -> Sentinel:
-    """Return the Sentinel of a config's rules. Raises ValueError where it was read without them."""
+    """Return the Sentinel of a config's rules. Raises ValueError if it was read without them."""
     if {rule.id for rule in config.rules} != config.policy.rules.keys():
         raise ValueError(f"{config.path} was read without its rules")
     return Sentinel(config.rules)
 
 
 def summaries_of(config: Config) -> dict[str, str]:
-    """Return the law of each rule in one sentence, by id."""
+    """Return the summary of each rule's law, one sentence, by rule id."""
     return {loaded.id: loaded.rule.summary for loaded in config.rules}
 
 
 def ring_of(config: Config, environment: Mapping[str, str]) -> KeyRing:
-    """Return the keys that sign permits; they live as long as the store does."""
+    """Return the keys that sign permits. With a store in memory and no secret in the environment
+    they end with the process, as the store does."""
     if config.database_file is None and config.permit_secret_env not in environment:
         return passing_ring()
     return load_ring(config.data, config.permit_secret_env, environment)
 
 
 def with_python(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which tools find `python3` wherever this Python was installed.
+    """Return the environment for tools, with the folder of this Python at the end of PATH.
 
-    Its folder stands last in PATH: what the operator put there comes first.
+    So tools find `python3` wherever it is installed; the operator's own PATH comes first.
     """
     path = environment.get("PATH", os.defpath)
     return {**environment, "PATH": os.pathsep.join([path, str(Path(sys.executable).parent)])}

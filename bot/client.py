@@ -1,4 +1,5 @@
-"""A small client for agents in Python: propose, wait, redeem, report; and `governed` tools."""
+"""This is the client for agents in Python: `Signoff` to propose, wait, redeem and report, and
+`governed` for functions that run only after people have signed off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What an agent's client meets: a no of Signoff's, or no answer; and what it never sends."""
+"""This module holds the errors of the agent's client, and the checks of what it must never send.
+
+The client raises SignoffRefused if Signoff says no, SignoffUnreachable if it gives no answer.
+"""
 
 from __future__ import annotations
 
@@ -35,18 +38,18 @@ class SignoffRefused(Exception):
 
 
 class SignoffUnreachable(Exception):
-    """The bot could not be reached, or answered what nobody understands."""
+    """The bot could not be reached, or its answer cannot be understood."""
 
 
 class NothingDone(Exception):
-    """Raised by a governed function: it failed and left nothing behind."""
+    """A governed function raises this to say that it failed and left nothing behind."""
 
 
 def address(url: str) -> str:
-    """Return the address of a bot without a slash at its end; raises SignoffUnreachable for none.
+    """Return the address of a bot without a slash at its end.
 
-    Without this a forgotten `http://` would read like a bot that does not run. White space around
-    it belongs to the file or the shell it came from.
+    Raises SignoffUnreachable if `url` is no address: else a forgotten `http://` would look like a
+    bot that does not run. White space around it is removed; it comes from the file or the shell.
     """
     url = url.strip()
     try:
@@ -62,9 +65,10 @@ def address(url: str) -> str:
 
 
 def bearer(token: str) -> str:
-    """Return what names the sender; raises SignoffUnreachable for a token no header can hold.
+    """Return the Authorization header for a token.
 
-    White space around it belongs to the file or the shell it came from: the bot strips it as well.
+    Raises SignoffUnreachable for a token that no header can hold. White space around it comes from
+    the file or the shell, and the bot strips it as well.
     """
     held = token.strip()
     if not (held.isascii() and held.isprintable()):
@@ -75,7 +79,7 @@ def bearer(token: str) -> str:
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    """Return a body as JSON; raises SignoffRefused for what Signoff would refuse to read."""
+    """Return a body as JSON; raises SignoffRefused if Signoff would refuse to read it."""
     try:
         return _json(body)
     except RecursionError:
@@ -87,21 +91,20 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 
 
 def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments that nobody else can change; raises SignoffRefused for what is no JSON."""
+    """Return a deep copy of arguments; raises SignoffRefused if one of them cannot be copied."""
     try:
         return copy.deepcopy(dict(arguments))
     except RecursionError:
         raise _unsent("too_deep") from None
     except Exception:
-        # An object may refuse to be copied in any way: a lock, a connection.
+        # An object such as a lock or a connection may refuse to be copied with any exception.
         raise _unsent("wrong_type") from None
 
 
 def part_of_path(proposal_id: str) -> str:
-    """Return an id as one part of a path; raises SignoffRefused for what is none.
+    """Return an id as one part of a path; raises SignoffRefused if it is no valid id.
 
-    Whatever else stood in it could be read as a further part or as a step (`..`), and reach
-    another operation.
+    Any other text could be read as further parts or as a step (`..`), and reach another operation.
     """
     if not _ID.fullmatch(proposal_id):
         raise _unsent("invalid_identifier")
@@ -114,7 +117,7 @@ def _json(body: Any, *, allow_nan: bool = False) -> bytes:
 
 
 def _flaw(body: Any, error: Exception) -> str:
-    """Return the code of what cannot be written: json says ValueError of NaN and circles alike."""
+    """Return the code of what cannot be written; json raises ValueError for NaN and for circles."""
     if isinstance(error, ValueError):
         try:
             _json(body, allow_nan=True)

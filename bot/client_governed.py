@@ -1,4 +1,5 @@
-"""Functions of an agent that run only once people have signed off on the very call."""
+"""`governed` wraps a function of an agent so that it runs only after people have signed off on the
+very call."""
 
 from __future__ import annotations
 
@@ -29,12 +30,13 @@ def governed(
     """Let people sign off on every call of an async function, which a tool of kind `agent` names.
 
     A call proposes its own arguments, waits for people, redeems the permit, runs, and reports the
-    receipt (`receipt(result)`, else the result where it is a dict). Raises SignoffRefused with the
-    reason where it may not run, and TypeError before proposing where the tool is of another kind.
-    A function that is not `async def` is refused at once, also by TypeError: it would be at work
-    before it is awaited.
+    receipt (`receipt(result)`, else the result if it is a dict). Raises SignoffRefused with the
+    reason if it may not run, and TypeError before proposing if the tool is of another kind. A
+    function that is not `async def` is refused with TypeError when it is decorated, because it
+    would begin its work before it is awaited.
 
     It runs with a copy of its arguments as they were when it was called: that is what people see.
+    `timeout_s` limits the wait for people, in seconds; None waits for ever.
     """
 
     def decorated(run: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
@@ -58,7 +60,7 @@ def governed(
 
 
 def _session(signoff: Signoff | None) -> AbstractAsyncContextManager[Signoff]:
-    """Return a session for one call; one that was given is closed by whoever gave it."""
+    """Return a session for one call; a session that the caller gave is not closed afterwards."""
     return Signoff() if signoff is None else nullcontext(signoff)
 
 
@@ -72,7 +74,8 @@ class _Governed:
         self._target, self._justification = target, justification
 
     async def permitted(self, parameters: dict[str, Any], timeout_s: float | None) -> str:
-        """Propose, wait and redeem; return the id. Raises SignoffRefused, TypeError."""
+        """Propose, wait and redeem; return the proposal's id. Raises SignoffRefused if it may not
+        run, TypeError if the tool is not of kind agent."""
         document = await self._document(parameters)
         answer = await self._session.propose(document)
         proposal_id = str(answer["proposal_id"])
@@ -80,7 +83,7 @@ class _Governed:
         permit = found.get("permit")
         if permit is None or found["state"] in TERMINAL:
             raise SignoffRefused(str(found["reason"]), str(found["explanation"]), found)
-        # Where the answer is lost the function is not begun, and nobody reports `failed`: another
+        # If the answer is lost, the function is not begun and nobody reports `failed`: another
         # process with the same call may have redeemed the permit and be at work. A person looks.
         await self._session.redeem(proposal_id, str(permit), parameters)
         return proposal_id
@@ -120,9 +123,10 @@ async def _reported(
     bound: inspect.BoundArguments,
     receipt: Receipts | None,
 ) -> R:
-    """Run, and report what became of it. What raises may have acted: nobody reports `failed`.
+    """Run the function and report the outcome.
 
-    A function that knows that nothing was left behind raises NothingDone.
+    If it raises, nothing is reported, because it may have acted. A function that knows that it left
+    nothing behind raises NothingDone, and `failed` is reported.
     """
     try:
         result = await run(*bound.args, **bound.kwargs)

@@ -1,4 +1,4 @@
-"""One agent's session with a running bot: propose, wait, redeem, report."""
+"""This module holds the client's session with the HTTP door of a running bot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bot.client_errors import (
 TERMINAL: Final = frozenset({"completed", "rolled_back", "rejected"})
 _HOLD_S: Final = 25
 _TIMEOUT_S: Final = 20.0
-#: So long until what is not held, and has not changed, is asked for again.
+#: The pause in seconds before asking again, if the bot answered at once that nothing has changed.
 _PAUSE_S: Final = 0.5
 
 
@@ -43,10 +43,10 @@ class Signoff:
         transport: httpx.AsyncBaseTransport | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,  # noqa: TID251 - see below
     ) -> None:
-        """Take the address and the agent's token, else SIGNOFF_URL and SIGNOFF_TOKEN.
+        """Take the address and the agent's token, by default from SIGNOFF_URL and SIGNOFF_TOKEN.
 
         `now_ms` is the agent's own clock, by which its documents are dated. Raises
-        SignoffUnreachable where the address is none, or the token is none that can be sent.
+        SignoffUnreachable if the address is invalid, or if the token cannot be sent.
         """
         self.now_ms = now_ms
         self.url = address(url or os.environ.get("SIGNOFF_URL") or "http://127.0.0.1:8080")
@@ -72,15 +72,16 @@ class Signoff:
         await self._http.aclose()
 
     async def propose(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Submit a document and return the answer; raises SignoffRefused where it says no."""
+        """Submit a document and return the answer; raises SignoffRefused if the bot says no."""
         return await self._asked("POST", "/v1/proposals", document)
 
     async def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a submission would meet now; nothing is stored."""
+        """Return what the answer to a submission would be now; nothing is stored."""
         return await self._asked("POST", "/v1/proposals:check", document)
 
     async def proposal(self, proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:
-        """Return one of one's own proposals; held up to `wait_s` until its state changes."""
+        """Return a proposal of this agent; the bot holds the answer for up to `wait_s` seconds
+        until its state changes."""
         path = f"/v1/proposals/{part_of_path(proposal_id)}"
         return await self._asked("GET", f"{path}?wait={wait_s}" if wait_s else path, wait_s=wait_s)
 
@@ -103,12 +104,13 @@ class Signoff:
             before = found["state"]
 
     async def question(self, question_id: str, *, wait_s: int = 0) -> dict[str, Any]:
-        """Return a question of one's own; held up to `wait_s` until a reviewer has answered."""
+        """Return a question of this agent; the bot holds the answer for up to `wait_s` seconds
+        until a reviewer has answered."""
         path = f"/v1/questions/{part_of_path(question_id)}"
         return await self._asked("GET", f"{path}?wait={wait_s}", wait_s=wait_s)
 
     async def withdraw(self, proposal_id: str) -> dict[str, Any]:
-        """Take a proposal of one's own back before it is carried out."""
+        """Withdraw a proposal of this agent before it is carried out."""
         return await self._asked("DELETE", f"/v1/proposals/{part_of_path(proposal_id)}")
 
     async def redeem(
@@ -121,12 +123,12 @@ class Signoff:
     async def report(
         self, proposal_id: str, outcome: str, receipt: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Report `done` with a receipt, or `failed` where nothing was left behind."""
+        """Report `done` with a receipt, or `failed` if nothing was left behind."""
         body = {"outcome": outcome, "receipt": dict(receipt or {})}
         return await self._asked("POST", f"/v1/proposals/{part_of_path(proposal_id)}/receipt", body)
 
     async def tools(self) -> list[dict[str, Any]]:
-        """List the tools; to stand in the list is no permission."""
+        """List the tools; that a tool is in the list does not permit its use."""
         listed = await self._asked("GET", "/v1/tools")
         return list(listed["tools"])
 

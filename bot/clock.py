@@ -1,4 +1,5 @@
-"""Time in UTC, anchored to the wall at start and advanced by the boot clock (design section 7)."""
+"""The bot's clock tells UTC: it is read from the wall clock at the start and advanced by the boot
+clock (design section 7)."""
 
 from __future__ import annotations
 
@@ -8,24 +9,25 @@ from collections.abc import Callable
 
 
 def boot_ns() -> int:
-    """Return nanoseconds since some moment; goes on while the machine sleeps, never back.
+    """Return nanoseconds on the boot clock, which counts sleep of the machine and never goes back.
 
-    Linux calls that clock BOOTTIME; what macOS calls MONOTONIC counts sleep as well.
+    Linux calls it BOOTTIME; on macOS MONOTONIC counts sleep as well.
     """
     return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class SystemClock:
-    """The wall's time at start plus what has passed since.
+    """Implements the port Clock: the wall clock's time at the start plus what has passed since.
 
-    Setting the wall clock afterwards moves nothing: a window neither closes early nor stays open.
-    A machine that slept finds its windows due at once. Restarting the bot reads the wall anew.
+    Setting the wall clock afterwards changes nothing: a window neither closes early nor stays open.
+    After the machine slept, its windows are due at once. A restart of the bot reads the wall clock
+    again.
     """
 
     def __init__(
         self, wall_ns: Callable[[], int] = time.time_ns, passed_ns: Callable[[], int] = boot_ns
     ) -> None:
-        """Read the wall once."""
+        """Read the wall clock once. Both functions return nanoseconds."""
         self._wall_ns, self._passed_ns = wall_ns, passed_ns
         self._ahead_ns = wall_ns() - passed_ns()
 
@@ -34,19 +36,21 @@ class SystemClock:
         return (self._ahead_ns + self._passed_ns()) // 1_000_000
 
     def ahead_ms(self) -> int:
-        """Return how far the wall was ahead of the boot clock when it was read, in ms.
+        """Return how far the wall clock was ahead of the boot clock at the start, in ms.
 
-        For two processes of one boot that differs by exactly what the wall was set in between.
+        In two processes of one boot this differs by exactly as much as the wall clock was set in
+        between.
         """
         return self._ahead_ns // 1_000_000
 
     def strayed_ms(self) -> int:
-        """Return how far the wall is ahead of this clock by now, in ms; below 0 it is behind.
+        """Return how far the wall clock is ahead of this clock now, in ms; negative if behind.
 
-        Somebody set it, or the whole machine stood still without noticing, as a virtual one may.
+        If it is not 0, somebody set the wall clock, or the whole machine was suspended without the
+        boot clock noticing, as a virtual machine may be.
         """
         return self._wall_ns() // 1_000_000 - self.now_ms()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; the time that the machine sleeps meanwhile may come on top."""
+        """Wait so many seconds; time that the machine sleeps meanwhile may come on top."""
         await asyncio.sleep(seconds)

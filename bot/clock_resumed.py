@@ -1,4 +1,4 @@
-"""A start compares its clock with the one by which the former process of the same boot counted."""
+"""Compares the clock at a start with that of the former process of the same boot (ADR 0022)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lifecycle.world import World
 
 
 async def resume_clock(world: World, boot: str) -> None:
-    """Let what is open keep the time that it was given, before anything is done by this clock.
+    """Let open proposals keep the time that they were given, before this clock is first used.
 
-    `boot` is what `bot.boot_id` says. Raises StoreUnavailable; then nothing may be done by it.
+    `boot` is the text of `bot.boot_id`. If it raises StoreUnavailable, the bot must not start.
     """
     if isinstance(world.clock, Anchored):
         await take_up_clock(world, boot, world.clock.ahead_ms())

@@ -1,4 +1,7 @@
-"""Whether the machine's clock is no longer the one that the bot counts on from."""
+"""Compares the machine's clock with the bot's own, which was read from it at the start.
+
+The job `tell_clock` and `status` in the chat tell people about a difference.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import Final, Protocol, runtime_checkable
 from lifecycle.moment import clock_words
 from lifecycle.ports import Clock
 
-#: Documents are refused from ten minutes on; people should know well before.
+#: A difference of ten minutes gets documents refused; people should know well before.
 _TOLERATED_MS: Final = 60_000
-#: What a start by a later clock does to the windows that were opened by an earlier one (ADR 0022).
+#: What a restart does to open windows after the clock was set forward (ADR 0022).
 BOT_ALONE: Final = (
     "What is open keeps its time over a restart of the bot alone. Of the whole machine it does "
     "not: before that freeze, and thaw once windows have had theirs."
@@ -18,17 +21,18 @@ BOT_ALONE: Final = (
 
 @runtime_checkable
 class Anchored(Clock, Protocol):
-    """A clock that was set once and knows how far the machine's has strayed from it since."""
+    """A clock that was read from the machine's once and knows their difference since."""
 
     def ahead_ms(self) -> int:
-        """Return how far the wall was ahead of the boot clock when it was set, in ms."""
+        """Return how far the wall clock was ahead of the boot clock when it was read, in ms."""
 
     def strayed_ms(self) -> int:
-        """Return how far the machine's is ahead, in ms; below 0 it is behind."""
+        """Return how far the machine's clock is ahead of this one, in ms; negative if behind."""
 
 
 def clock_strayed(clock: Clock) -> str | None:
-    """Return a line where the machine's clock is no longer the one that we count on from."""
+    """Return a line for people if the machine's clock differs from `clock` by more than a minute,
+    else None."""
     if not isinstance(clock, Anchored) or abs(clock.strayed_ms()) <= _TOLERATED_MS:
         return None
     ours_ms, away_ms = clock.now_ms(), clock.strayed_ms()

@@ -1,6 +1,7 @@
-"""Whether the clock stands before what the trail already tells, as after a wrong clock was mended.
+"""Compares the clock with the newest entries of the trail, which may be later than it.
 
-Windows, deadlines and permits are counted from it: a person should know before they wonder.
+That happens after a wrong clock was put right. Windows, deadlines and permits are counted from the
+clock, so people are told. The start, the job `tell_clock` and `status` ask.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from bot.clock_strayed import BOT_ALONE
 from lifecycle.moment import clock_words, ms_of
 from lifecycle.ports import Transaction
 
-#: Clocks of two starts may differ by so much without a word.
+#: The clocks of two starts may differ by so much without a word, in ms.
 _TOLERATED_MS: Final = 60_000
-#: The newest entry may have been written by the clock that is behind already.
+#: How many of the newest entries are looked at: the last ones may have been written by the clock
+#: that is behind already.
 _LOOKED_AT: Final = 100
 
 
 def clock_behind(tx: Transaction, now_ms: int) -> str | None:
-    """Return a line where the newest entries are later than now, None where none is. A view."""
+    """Return a line for people if one of the newest entries is later than `now_ms` by more than a
+    minute, else None. A view."""
     seq, _ = tx.audit.head()
     entries = tx.audit.exported(max(0, seq - _LOOKED_AT), _LOOKED_AT)
     latest_ms = max((_at_ms(entry) for entry in entries), default=0)
@@ -33,7 +36,7 @@ def clock_behind(tx: Transaction, now_ms: int) -> str | None:
 
 
 def _at_ms(entry: Mapping[str, Any]) -> int:
-    """Return when an entry was written; one that cannot be read tells nothing here."""
+    """Return when an entry was written (ms UTC), 0 if that cannot be read."""
     try:
         return ms_of(entry["at"])
     except (KeyError, TypeError, ValueError):

@@ -1,4 +1,7 @@
-"""Example files as documents: `@new` and `@now` become an id and a time, the rest stays."""
+"""Turns an example file into a document: replaces `@new` by an id and `@now` by a time.
+
+`signoff propose` uses it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import Final, NamedTuple
 
 from lifecycle.first_gate.reading import MAX_DEPTH
 
-#: A string that nothing closes goes on to the end: it is looked at once, not from every quote.
+#: A string that is not closed matches up to the end of the text, so that it is scanned once and not
+#: again from every quote.
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
 _COLON: Final = re.compile(rb"\s*:")
 _NOW: Final = re.compile(rb'"@now(?:([+-])(\d{1,9})s)?"')
@@ -34,11 +38,12 @@ class _Text(NamedTuple):
 
 
 def composed(raw: bytes, stem: str, now_ms: int, new_id: Callable[[], str]) -> bytes:
-    """Fill in what an example file leaves open; every other byte is kept.
+    """Return the bytes with the placeholders of an example file filled in; other bytes are kept.
 
-    `"proposal_id": "@new"` becomes `<stem>-<new_id()>`; `"ts_ms": "@now"`, and `"@now+600s"` in
-    `time_window`, become milliseconds. Only there: in a real document these values would be
-    refused, so that filling never changes one that is valid.
+    `"proposal_id": "@new"` (or `request_id`) becomes `<stem>-<new_id()>`; `"ts_ms": "@now"`, and
+    `"@now+600s"` there or in `time_window`, become milliseconds. They are filled in only in these
+    places, where a real document with such a value would be refused: a valid document never
+    changes.
     """
     parts, place = [], 0
     for text in _texts(raw):
@@ -62,18 +67,20 @@ def _filled(
 
 
 def _identifier(stem: str) -> str:
-    """Return what of a file's name an id may have; in front no hyphen, which begins an option."""
+    """Return a file's name with the characters that an id may have, and no hyphen in front: an id
+    with one would look like an option on a command line."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).lstrip("-")[:_LONGEST_STEM] or "proposal"
 
 
 def _texts(raw: bytes) -> Iterator[_Text]:
-    """Yield what may be left open: values of the outermost object or of one directly in it."""
+    """Yield strings that begin with `@n` and are values of the outermost object, or of an object
+    directly in it."""
     depth, keys = 0, [b"", b"", b""]
     for token in _TOKEN.finditer(raw):
         if token[0] in (b"{", b"["):
             depth += 1
             if depth > MAX_DEPTH:
-                return  # refused as too deep, whatever is filled in
+                return  # such a document is refused as too deep anyway
         elif token[0] in (b"}", b"]"):
             depth -= 1
         elif not 1 <= depth <= 2:

@@ -1,4 +1,7 @@
-"""Looking after the database: whether it still serves, and nobody else is let in."""
+"""Checks twice a second that the store still serves and that the lock still keeps others out.
+
+`bot/running.py` runs it as a task on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from bot.storage.connection import CannotOpen
 from bot.storage.lock import AlreadyRunning
 from lifecycle.ports import StoreUnavailable
 
-#: Nobody removes the file and has a second bot started in less.
+#: How often to look, in seconds: nobody removes the lock file and starts a second bot in less.
 _EVERY_S: Final = 0.5
 
 log = logging.getLogger("signoff")
 
 
 async def keep_database(app: App) -> None:
-    """Look after it until cancelled.
+    """Check the store and its lock until cancelled; what it raises ends the bot.
 
-    Raises AlreadyRunning where another process has it by now: two that work with one database may
-    both carry out what was approved once, and this one ends. Raises StoreUnavailable where the
-    store stopped for good: a bot that can write nothing down is deaf, and its next start is not.
+    Raises AlreadyRunning if another process has the database by now: two bots on one database might
+    both carry out what was approved once, so this one ends. Raises StoreUnavailable if the store
+    stopped for good: a bot that can write nothing is deaf, and its next start is not.
     """
     told = ""
     while True:
@@ -39,7 +42,7 @@ async def keep_database(app: App) -> None:
                 f"The lock file was removed while this bot worked, and another one began: this one "
                 f"ends. {error}"
             ) from error
-        except CannotOpen as error:  # a folder that is gone, a disk that is full: tried again
+        except CannotOpen as error:  # a folder is gone or a disk is full: try again
             if str(error) != told:
                 told = str(error)
                 log.error("%s A second bot would not be kept out.", told)

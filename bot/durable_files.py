@@ -1,6 +1,7 @@
-"""Files that are on the disk, whole or not at all, once these functions return.
+"""Writes files so that they are on the disk, whole or not at all, when the function returns.
 
-They are their owner's alone. All raise OSError.
+The files can be read by their owner alone. All functions raise OSError and block until the disk has
+answered; those that are called on the event loop hold it up so long.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ _NOT_IN_USE: Final = ".part"
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put `content` in the place of `path`; whoever reads, also after a crash, sees the old or the
-    new, whole. Leaves nothing half written where it can."""
+    """Replace the content of `path`. A reader sees the old or the new content whole, also after a
+    crash. If it fails, the unfinished file is removed as far as possible."""
     part = path.with_name(path.name + _NOT_IN_USE)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
@@ -29,9 +30,9 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_first(path: Path, content: bytes) -> None:
-    """Write a file, unless another process wrote that one meanwhile: then it stays as it is."""
+    """Write a new file; if another process has made it meanwhile, that one stays as it is."""
     descriptor, name = mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    draft = Path(name)  # nobody else's, also where a former process with our number died here
+    draft = Path(name)  # unique, even if a former process with our number died here
     try:
         _fill(descriptor, content)
         _published(draft, path)
@@ -41,7 +42,7 @@ def write_first(path: Path, content: bytes) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename within one file system; the new name is on disk when this returns."""
+    """Rename within one file system; the new name is on the disk when this returns."""
     source.replace(target)
     sync_folder(target.parent)
     if source.parent != target.parent:
@@ -49,7 +50,7 @@ def move(source: Path, target: Path) -> None:
 
 
 def discard(path: Path) -> bool:
-    """Remove a file for good; False where it was not there."""
+    """Remove a file, and force that to the disk; return False if it was not there."""
     try:
         path.unlink()
     except FileNotFoundError:
@@ -77,7 +78,7 @@ def _sync(path: Path) -> None:
 
 
 def _fill(descriptor: int, content: bytes) -> None:
-    """Write what is on disk when this returns, and close."""
+    """Write the content, force it to the disk, and close the descriptor."""
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
         file.flush()
@@ -85,10 +86,10 @@ def _fill(descriptor: int, content: bytes) -> None:
 
 
 def _published(draft: Path, path: Path) -> None:
-    """Give a file its name, unless another one has it by now."""
+    """Give the draft its name, unless another file has that name by now."""
     try:
         path.hardlink_to(draft)
     except FileExistsError:
         return
-    except OSError:  # a file system without links, where this is as much as there is
+    except OSError:  # a file system without hard links; a rename is the best that it offers
         draft.replace(path)

@@ -1,4 +1,7 @@
-"""Why a proposal stands where it stands: every rule's verdict and every condition of authority."""
+"""Explains why a proposal is in its state: every rule's verdict and every condition of authority.
+
+`signoff explain`, the command `explain` of the surfaces and the HTTP door use it.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from lifecycle.tier import Tier
 def explained(tx: Transaction, given: str, policy: Policy, now_ms: int) -> dict[str, Any]:
     """Return the verdict rule by rule and the conditions of authority under `policy`, as JSON.
 
-    A view; raises ProposalNotFound and AmbiguousId as `resolve` does. `authority` is null where
-    the tool or the proposer is no longer configured.
+    A view; raises ProposalNotFound and AmbiguousId as `resolve` does. `authority` is null if the
+    tool or the proposer is no longer configured, or the document was masked.
     """
     proposal = as_seen(resolve(tx, given), now_ms)
     return {
@@ -34,7 +37,8 @@ def explained(tx: Transaction, given: str, policy: Policy, now_ms: int) -> dict[
 
 
 def _of_a_plan(proposal: Proposal) -> dict[str, Any]:
-    """Return the plan that a proposal came from and the witness of its check (seed 001)."""
+    """Return the plan that a proposal came from and the witness of its check (seed 001); empty if
+    it came from no plan."""
     if "witness_record" not in proposal.extra:
         return {}
     return {
@@ -44,10 +48,11 @@ def _of_a_plan(proposal: Proposal) -> dict[str, Any]:
 
 
 def authority_json(proposal: Proposal, policy: Policy) -> dict[str, Any] | None:
-    """Return each condition of authority and whether it holds.
+    """Return each condition of authority and whether it holds; None as in `explained`.
 
-    Of the rate it is told that it held when this was proposed: nothing else is on record, and it is
-    another a second later. A BLOCK tool is answered before anybody asks for it.
+    The rate is said to have held when this was proposed: nothing else is on record, and it is
+    another one a second later. A BLOCK tool has no rate here, because it is refused before the rate
+    is asked for.
     """
     proposer, tool = _proposer(proposal, policy), policy.tools.get(proposal.tool)
     if proposer is None or tool is None or proposal.masked:  # a masked document is gone

@@ -1,7 +1,7 @@
-"""Standard input, read by a thread of its own: nobody can take back a read that waits.
+"""Reads standard input on a thread of its own, because a read that waits cannot be cancelled.
 
-On the loop it would be the whole bot that waits; on a thread that the end of the process joins, no
-end would come before another line does.
+On the loop it would stop the whole bot. On a thread that the end of the process joins, the process
+could not end before another line came. The terminal and the MCP door use it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ _CHUNK: Final = 65_536
 
 
 class Inlet:
-    """Gives what comes from a descriptor a chunk at a time, read only when asked for.
+    """Reads a descriptor a chunk at a time, and only when `next` asks for one.
 
-    The thread is a daemon: whoever waits here can be cancelled, and the process can end.
+    The methods are called on the event loop, `_read` runs on the thread. The thread is a daemon, so
+    that a waiting caller can be cancelled and the process can end.
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Take the descriptor; needs a running loop. Raises RuntimeError for no thread."""
+        """Take the descriptor; needs a running loop. Raises RuntimeError if no thread starts."""
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
         self._wanted = threading.Semaphore(0)
@@ -30,7 +31,7 @@ class Inlet:
         threading.Thread(target=self._read, name="signoff-input", daemon=True).start()
 
     async def next(self) -> bytes:
-        """Return what comes next, empty at the end; what cannot be read any more has ended."""
+        """Return the next bytes, empty at the end of the input or if it cannot be read any more."""
         self._wanted.release()
         return await self._chunks.get()
 
@@ -50,9 +51,10 @@ class Inlet:
 
 
 def _chunk_of(descriptor: int) -> bytes:
-    """Return what comes next, empty at the end.
+    """Return the next bytes, empty at the end.
 
-    Whoever shares the descriptor may have made it non-blocking: nothing there is no end.
+    Another process that shares the descriptor may have made it non-blocking. Then there may be
+    nothing to read yet, which is not the end.
     """
     while True:
         try:

@@ -1,4 +1,7 @@
-"""The keys that sign permits: from the environment, else made once and kept beside the database."""
+"""Provides the keys that sign permits.
+
+They come from a secret in the environment, else from a file in `data/` that is made once.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from bot.durable_files import write_first
 from bot.own_folder import own_folder
 from lifecycle.permit import KeyRing
 
-#: The file below `data/`: a line a key, `<key id> <base64url of 32 bytes or more>`. The first key
+#: The file in `data/`, one key a line: `<key id> <base64url of 32 bytes or more>`. The first key
 #: signs, all verify. To rotate, write a new line above the others and drop the old one an hour
 #: later.
 KEY_FILE: Final = "permit.keys"
@@ -28,13 +31,14 @@ class KeysUnusable(Exception):
 
 
 class KeysRefused(KeysUnusable):
-    """What is configured as a key is none that may sign; starting again does not mend it."""
+    """A configured key may not sign; starting again does not help, a person must change it."""
 
 
 def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]) -> KeyRing:
-    """Return the key ring, making a key where there is none; raises KeysUnusable.
+    """Return the key ring; make a key if there is none. Raises KeysUnusable.
 
-    A secret in the environment signs; the keys of the file then only verify what they signed.
+    If the environment has a secret, it signs, and the keys of the file only verify what they have
+    signed before.
     """
     path = data / KEY_FILE
     secret = environment.get(secret_env) if secret_env else None
@@ -43,7 +47,7 @@ def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]
             _make(path)
         kept = _read(path)
         return KeyRing(kept, next(iter(kept)))
-    if len(secret.strip()) < _SHORTEST_SECRET:  # blanks anybody could guess
+    if len(secret.strip()) < _SHORTEST_SECRET:  # blanks do not count: anybody could guess them
         raise KeysRefused(
             f"{secret_env} holds fewer than {_SHORTEST_SECRET} characters; permits could be guessed"
         )
@@ -54,14 +58,14 @@ def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]
 
 
 def passing_ring() -> KeyRing:
-    """Return a ring that ends with the process, for a store that does the same."""
+    """Return a ring with a random key that ends with the process, as a store in memory does."""
     return KeyRing({"memory": secrets.token_bytes(_KEY_BYTES)}, "memory")
 
 
 def _make(path: Path) -> None:
     """Write a new key whole or not at all, readable by its owner alone.
 
-    Where another process made one meanwhile that one stays: it has signed with it already.
+    If another process has made one meanwhile, that one stays: it may have signed with it already.
     """
     line = f"k-{secrets.token_hex(4)} {_encoded(secrets.token_bytes(_KEY_BYTES))}\n"
     try:

@@ -1,4 +1,7 @@
-"""A socket that listens, also where this process may open no further file."""
+"""This module makes listening sockets that keep working when the process may open no further file.
+
+The HTTP servers listen on them. Their methods are called on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +17,27 @@ from typing import Any, Final
 from bot.forked import keep_from_copies
 
 _NO_MORE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-#: What a machine says without IPv6, for which `localhost` may have an address all the same.
+#: The errors of a machine without IPv6, on which `localhost` may have an IPv6 address anyway.
 _NOT_HERE: Final = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
-#: So often this is told, in seconds.
+#: How many seconds apart the log says that connections are turned away.
 _TOLD_S: Final = 60.0
-#: So long nothing is accepted where not even the spare descriptor helps.
+#: How many seconds nothing is accepted if not even the spare descriptor helps.
 _PAUSE_S: Final = 0.05
 
 log = logging.getLogger("signoff.http")
 
 
 class ListeningSocket(socket.socket):
-    """Turns away whoever comes while no further file may be opened.
+    """Turns connections away while the process may open no further file.
 
-    asyncio (CPython 3.11) asks again and again meanwhile, from ever more timers, and logs each
-    answer: that takes the processor and fills the disk of the log. A descriptor is kept for the
-    moment, so that a connection can be taken and closed.
+    asyncio (CPython 3.11) would try again and again meanwhile, from ever more timers, and log each
+    failure: that takes the processor and fills the disk of the log. So one spare descriptor is kept
+    open. It is closed for a moment to accept a connection and close it.
     """
 
     def __init__(self, family: int, last_words: bytes) -> None:
-        """Take what those who are turned away hear."""
-        # asyncio lets a connection send at once only where its protocol is named.
+        """Take the bytes that are sent to connections that are turned away."""
+        # asyncio sets TCP_NODELAY on a connection only if its protocol is named.
         super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._last_words = last_words
         self._told_s = -_TOLD_S
@@ -42,7 +45,7 @@ class ListeningSocket(socket.socket):
         keep_from_copies(self)
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection. Raises BlockingIOError where the next one was turned away."""
+        """Accept a connection. Raises BlockingIOError if one was turned away instead."""
         try:
             return super().accept()
         except OSError as error:
@@ -58,7 +61,7 @@ class ListeningSocket(socket.socket):
         super().close()
 
     def let_go_in_copy(self) -> None:
-        """Close what a copy of the process has of it: nobody else could take the address."""
+        """Close the socket in a forked copy of the process, which would else keep the address."""
         self.close()
 
     def _turn_away(self) -> None:
@@ -71,7 +74,7 @@ class ListeningSocket(socket.socket):
         except BlockingIOError:
             return
         except OSError:
-            time.sleep(_PAUSE_S)  # nobody can be taken or turned away
+            time.sleep(_PAUSE_S)  # no connection can be accepted or turned away; do not spin
         finally:
             self._spare = _spare()
 
@@ -93,8 +96,10 @@ class ListeningSocket(socket.socket):
 
 
 async def listeners(host: str, port: int, last_words: bytes) -> list[ListeningSocket]:
-    """Return a socket for each address of `host` that this machine has, bound. Raises OSError where
-    one cannot be, or where none is of this machine."""
+    """Return a bound socket for each address of `host` that this machine has.
+
+    Raises OSError if one of them cannot be bound, or if the machine has none of the addresses.
+    """
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     made: list[ListeningSocket] = []
@@ -117,11 +122,11 @@ async def listeners(host: str, port: int, last_words: bytes) -> list[ListeningSo
 
 
 def _bound(family: int, place: Any, last_words: bytes) -> ListeningSocket:
-    """Return a socket that takes a place. Raises OSError."""
+    """Return a socket that is bound to an address. Raises OSError."""
     listening = ListeningSocket(family, last_words)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:  # an address of the other family has a socket of its own
+        if family == socket.AF_INET6:  # an IPv4 address of the host has a socket of its own
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listening.bind(place)
     except OSError:

@@ -1,9 +1,9 @@
-"""Names are looked up on threads of their own: a name server that does not answer holds up no other
-work, nor the end.
+"""Looks names up on threads of its own, so that a name server that does not answer holds up neither
+other work nor the end of the process.
 
-Nobody can take back a lookup, and the system waits half a minute and more for an answer. On the
-loop's own pool a few of them kept a ❌ from discarding a draft, for so long that nobody knew what
-had become of it.
+A lookup cannot be cancelled, and the system waits half a minute and more for an answer. On the
+loop's own pool a few of them kept a ❌ from discarding a draft, for so long that its outcome became
+unknown.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Final, NamedTuple
 
-#: So many names may be without an answer before the next one waits.
+#: How many lookups may be without an answer before the next one waits.
 _THREADS: Final = 8
 
 
 class _Asked(NamedTuple):
-    """What the system is asked; the order is that of `socket.getaddrinfo`."""
+    """The arguments of one lookup, in the order of `socket.getaddrinfo`."""
 
     host: Any
     port: Any
@@ -31,7 +31,10 @@ class _Asked(NamedTuple):
 
 
 class _Question:
-    """What is asked, the answer to it, how many wait for that, and whether a thread looks it up."""
+    """One lookup: its arguments, its answer, how many callers wait, and whether a thread has begun.
+
+    `waiting` is changed on the loop and read on a lookup thread; `begun` the other way round.
+    """
 
     __slots__ = ("answer", "asked", "begun", "waiting")
 
@@ -41,13 +44,17 @@ class _Question:
 
 
 class Lookups:
-    """Serves one loop. Whoever asks what was asked already waits for that very answer: twenty calls
-    of one server take one thread. What nobody waits for any more before its turn has none: calls
-    that end and come again would else always stand before a platform that can be found.
+    """Looks names up for one loop, in place of the loop's own `getaddrinfo`.
+
+    Callers that ask the same share one lookup, so that twenty calls of one server take one thread.
+    A lookup for which nobody waits any more is dropped before its turn: calls that are cancelled
+    and repeated would else always be queued before a platform that can be found.
+
+    `_serve` runs on the lookup threads, everything else on the loop.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Start every thread at once. Raises RuntimeError where that cannot be."""
+        """Start all threads at once. Raises RuntimeError if one cannot be started."""
         self._loop = loop
         self._under_way: dict[_Asked, _Question] = {}
         self._queue: SimpleQueue[_Question] = SimpleQueue()
@@ -64,7 +71,7 @@ class Lookups:
         proto: int = 0,
         flags: int = 0,
     ) -> Any:
-        """Do as the loop's own does. Raises OSError, and ValueError for what cannot be a name."""
+        """Do what the loop's own method does. Raises OSError; ValueError if it cannot be a name."""
         asked = _Asked(host, port, family, type, proto, flags)
         question = self._under_way.get(asked) or self._put(asked)
         question.waiting += 1
@@ -77,19 +84,19 @@ class Lookups:
 
     def _put(self, asked: _Asked) -> _Question:
         question = self._under_way[asked] = _Question(asked, self._loop.create_future())
-        # On the loop's next turn: by then it is waited for.
+        # Queue it in the loop's next turn: by then `waiting` counts the caller.
         self._loop.call_soon(self._queue.put, question)
         return question
 
     def _forget(self, question: _Question) -> None:
-        """Let nobody join it any more."""
+        """Let no further caller join this lookup."""
         if self._under_way.get(question.asked) is question:
             del self._under_way[question.asked]
 
     def _serve(self) -> None:
         while True:
             question, found, error = self._queue.get(), list[Any](), None
-            if not question.waiting:  # nor will anybody: it was forgotten before it was begun
+            if not question.waiting:  # it was forgotten before it began, so nobody will join
                 continue
             question.begun = True
             try:
@@ -105,9 +112,10 @@ class Lookups:
             question.answer.set_result(found)
         else:
             question.answer.set_exception(error)
-            question.answer.exception()  # nobody may wait any more
+            question.answer.exception()  # if nobody waits, asyncio must not log it as unread
 
 
 def look_up_apart(loop: asyncio.AbstractEventLoop) -> None:
-    """Let whatever connects in this loop look names up so. Raises RuntimeError for no thread."""
+    """Make everything that connects in this loop look names up here. Raises RuntimeError if no
+    thread can be started."""
     loop.getaddrinfo = Lookups(loop).getaddrinfo  # type: ignore[method-assign]

@@ -1,8 +1,8 @@
-"""Standard output, written by a thread of its own.
+"""Writes standard output on a thread of its own.
 
-Whoever stops reading a pipe, or a terminal whose line is cut or held by Ctrl-S, stops whoever
-writes into it. On the loop that would be the whole bot: its windows, its other surfaces and its
-end. A file on a full disk is one that nobody reads just now: it is tried again until there is room.
+A pipe that nobody reads, or a terminal whose line is cut or held by Ctrl-S, blocks the writer. On
+the loop that would stop the whole bot: its windows, its other surfaces and its end. A full disk is
+treated the same way: the write is tried again until there is room.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import time
 from collections import deque
 from typing import Final, TextIO
 
-#: So much may wait for a reader before the terminal counts as gone.
+#: How many bytes may wait for a reader before the terminal counts as gone.
 _MOST_BYTES: Final = 16 * 1024 * 1024
-#: So long whoever shows a card waits until it is written; and the end of the process at most.
+#: How many seconds `settled` waits until all is written, and how many the end of the process does.
 _PATIENCE_S: Final = 5.0
 _AT_THE_END_S: Final = 2.0
 _LOOK_S: Final = 0.01
-#: How long a full disk is left alone before the next try.
+#: How many seconds to wait before a write to a full disk is tried again.
 _FULL_S: Final = 0.2
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -33,15 +33,20 @@ log = logging.getLogger("signoff.terminal")
 
 
 class Outlet(io.TextIOBase):
-    """Takes text at once and writes it in order, past the buffers of the stream it stands for."""
+    """Replaces a stream: takes text at once and writes it to the stream's descriptor, in order.
 
-    #: So much may wait for a reader.
+    `write` may be called on any thread, `_work` runs on the thread of the outlet. The buffers of
+    the stream itself are not used.
+    """
+
+    #: How many bytes may wait for a reader.
     most_bytes: int = _MOST_BYTES
-    #: So long the end of the process waits for a reader, in seconds.
+    #: How many seconds the end of the process waits for a reader.
     at_the_end_s: float = _AT_THE_END_S
 
     def __init__(self, stream: TextIO) -> None:
-        """Stand for `stream`, which must have a descriptor. Raises RuntimeError for no thread."""
+        """Replace `stream`, which must have a descriptor. Raises RuntimeError if no thread
+        starts."""
         stream.flush()
         self.descriptor = stream.fileno()
         self._encoding = stream.encoding or "utf-8"
@@ -55,15 +60,15 @@ class Outlet(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """The encoding of the stream; what it cannot hold is written as an escape."""
+        """The encoding of the stream; a character that it lacks is written as an escape."""
         return self._encoding
 
     def isatty(self) -> bool:
-        """Return False: plain lines for a pipe or a file."""
+        """Return False, so that plain lines are written, as for a pipe or a file."""
         return False
 
     def write(self, text: str) -> int:
-        """Take text. Raises OSError where nobody reads any more."""
+        """Take text to be written. Raises OSError if writing has failed or too much waits."""
         data = text.encode(self._encoding, "backslashreplace")
         with self._changed:
             if self._failure is not None:
@@ -76,7 +81,7 @@ class Outlet(io.TextIOBase):
         return len(text)
 
     async def settled(self) -> None:
-        """Wait until all is written. Raises OSError where that fails or takes too long."""
+        """Wait until all is written. Raises OSError if that fails or takes more than 5 s."""
         until_s = time.monotonic() + _PATIENCE_S
         while self.waiting_bytes:
             if time.monotonic() > until_s:
@@ -112,7 +117,7 @@ class Outlet(io.TextIOBase):
             try:
                 rest = rest[os.write(self.descriptor, rest) :]
                 self._full = None
-            except BlockingIOError:  # whoever shares the descriptor made it non-blocking
+            except BlockingIOError:  # another process that shares it made it non-blocking
                 room = select.poll()
                 room.register(self.descriptor, select.POLLOUT)
                 room.poll()
@@ -122,7 +127,7 @@ class Outlet(io.TextIOBase):
                 self._wait_for_room(error)
 
     def _wait_for_room(self, full: OSError) -> None:
-        """Leave a full disk alone for a moment."""
+        """Wait a moment before a full disk is tried again, and log once that it is full."""
         if self._full is None:
             self._tell_full(full)
         self._full = full
@@ -136,7 +141,7 @@ class Outlet(io.TextIOBase):
         )
 
     def _drained(self) -> None:
-        """Let what is taken be written before the process ends, as long as somebody reads."""
+        """Wait at the end of the process until all is written, for `at_the_end_s` at most."""
         with self._changed:
             self._changed.wait_for(lambda: not self.waiting_bytes, self.at_the_end_s)
         if self.waiting_bytes and self._full is not None:
@@ -152,12 +157,12 @@ class Outlet(io.TextIOBase):
 
 
 class TerminalOutlet(Outlet):
-    """Stands for a terminal at which somebody sits; a prompt may be drawn on it."""
+    """Replaces a terminal at which a person sits, so that a prompt may be drawn on it."""
 
     def isatty(self) -> bool:
-        """Return True."""
+        """Return True, so that a prompt is drawn."""
         return True
 
     def fileno(self) -> int:
-        """Return the descriptor, whose size and modes are asked for."""
+        """Return the descriptor, which is asked for the size and the modes of the terminal."""
         return self.descriptor

@@ -1,4 +1,4 @@
-"""Folders for keys, drafts and the record: nobody but the bot's account may look or write there."""
+"""Makes folders that only the bot's account may enter: for keys, drafts and the database."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _OWNER_ALONE: Final = 0o700
 
 
 def own_folder(folder: Path) -> None:
-    """Make `folder` and what is missing above it, for this account alone, whatever its umask.
+    """Make `folder` and its missing parents for this account alone, whatever its umask.
 
-    Whoever may write into a folder may exchange the files in it, however they are protected
-    themselves. A folder that stands is left as it is: somebody else decided who may enter it.
+    An account that may write into a folder may replace the files in it, however they are protected
+    themselves. A folder that exists is left as it is: somebody else decided who may enter it.
     Raises OSError.
     """
     try:

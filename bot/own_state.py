@@ -1,6 +1,7 @@
-"""How the running bot stands, told beside its database: for `status`, which asks no process.
+"""The running bot tells its state in the lock file beside its database (`bot.storage.note`).
 
-The database itself cannot tell that it cannot be written, nor which config was refused just then.
+`status` and `reload` read it there and ask no process. The database itself could not hold that it
+cannot be written, or which config was refused.
 """
 
 from __future__ import annotations
@@ -12,43 +13,50 @@ from bot.config import Config
 from bot.storage.note import Note
 from lifecycle.workings.unwritten import Unwritten
 
-#: So much of a sentence; a refused config may have many mistakes, and the log has them all.
+#: How many characters of a text are told; a refused config may have many mistakes, and the log has
+#: them all.
 _LONGEST: Final = 1_500
 
 
 class OwnState:
-    """Notes which config this process works with, what became of a reload, and failing writes."""
+    """Tells which config this process works with, the outcome of a reload, and failing writes.
+
+    It is used on the event loop; only a reload sets `read_last` on a thread of its own.
+    """
 
     def __init__(self, config: Config, now_ms: Callable[[], int]) -> None:
         """Begin with the config that the process starts with."""
         self._note = Note(config.database_file)
         self._now_ms = now_ms
         self._said: dict[str, Any] = {}
-        #: The digest of the text that a reload read last, None where there was none.
+        #: The digest of the text that a reload read last, None if there was none.
         self.read_last: str | None = None
         self.unwritten: Unwritten = _Noted(self._writes)
         self._works_with(config, (), ())
 
     def taken(self, fresh: Config, later: Sequence[str], notes: Sequence[str] = ()) -> str:
-        """Note that a config is in force but for the parts that wait for a start; say it, and
-        `notes`, what may be a mistake in it."""
+        """Tell that a config is in force; return the words for people.
+
+        `later` are the parts that wait for the next start, `notes` sentences about possible
+        mistakes in it.
+        """
         self._works_with(fresh, later, notes)
         waits = f" Changed, but only read at a start: {', '.join(later)}." if later else ""
         return "\n".join((f"The config is in force: {fresh.policy.digest}.{waits}", *notes))
 
     def refused(self, words: str) -> str:
-        """Note why the config was not taken; return the same words."""
+        """Tell why the config was not taken; return the same words."""
         refused = {"at_ms": self._now_ms(), "why": _cut(words), "digest": self.read_last}
         self._tell(refused=refused)
         return words
 
     def told_again(self) -> None:
-        """Tell all of it anew, in the lock file that was made in place of one that is gone."""
+        """Write everything again, into a lock file that was made because the former one is gone."""
         self._note.open()
         self._tell()
 
     def close(self) -> None:
-        """Tell nothing any more: the process ends."""
+        """Close the note: the process ends."""
         self._note.close()
 
     def _works_with(self, config: Config, later: Sequence[str], notes: Sequence[str]) -> None:
@@ -73,20 +81,20 @@ class OwnState:
 
 
 class _Noted(Unwritten):
-    """Lets `changed` know of every write that failed, and of the first one that works again."""
+    """An Unwritten that calls `changed` at every failed write, and when writes work again."""
 
     def __init__(self, changed: Callable[[Unwritten], None]) -> None:
         super().__init__()
         self._changed = changed
 
     def failed(self, now_ms: int, why: str) -> str | None:
-        """Note a failed write."""
+        """Note a failed write as Unwritten does, and call `changed`."""
         words = super().failed(now_ms, why)
         self._changed(self)
         return words
 
     def mended(self, now_ms: int) -> str | None:
-        """Note that a write went well."""
+        """Note as Unwritten does that a write went well; call `changed` if one had failed."""
         words = super().mended(now_ms)
         if words is not None:
             self._changed(self)

@@ -1,4 +1,7 @@
-"""The surfaces of a process that speaks to nobody: what is to be shown is kept for `run`."""
+"""This module holds the notifier of `signoff propose`, which speaks to nobody.
+
+Cards and messages wait in the store for the next `signoff run`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterable
 
 
 class Quiet:
-    """The port Notifier without a platform: cards and messages wait in the store."""
+    """Implements the port Notifier without a platform."""
 
     def __init__(self, surfaces: tuple[str, ...]) -> None:
         """Take the names of the surfaces on which the running bot will show what was done."""

@@ -1,4 +1,4 @@
-"""The rules, told with their laws and their own cases, for the command line."""
+"""Describes the rules with their laws and their own cases, for `signoff rules`."""
 
 from __future__ import annotations
 

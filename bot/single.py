@@ -1,4 +1,8 @@
-"""One act of the command line on the store: submit once, freeze, thaw."""
+"""Acts on the store for the command line: submits one proposal, freezes, thaws, prepares a copy.
+
+`bot/cli` runs each of them on a loop of its own. `propose` and `restore` need that no bot runs;
+`freeze` and `thaw` also work beside one.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,10 @@ _FREEZE_WAITS: Final = (
 async def submit_once(
     config: Config, environment: Mapping[str, str], raw: bytes, sender: Sender, stem: str
 ) -> Answer:
-    """Submit one document while no bot runs; cards wait for the next `run`. Raises CannotOpen."""
+    """Submit one document while no bot runs, and return the answer; cards wait for the next `run`.
+
+    `stem` begins the id of a document that leaves its id open (`bot.composing`). Raises CannotOpen.
+    """
     path_of(config.database, config.folder)
     async with opened(config, environment, Quiet(_surfaces(config, environment))) as app:
         await app.workflow.start()
@@ -54,12 +61,13 @@ async def submit_once(
 async def freeze_now(
     config: Config, environment: Mapping[str, str], reason: str, sender: Sender
 ) -> Reply:
-    """Put the freeze in force; a running bot reads it at its next step."""
+    """Put the freeze in force; a running bot reads it at its next step. Raises CannotOpen."""
     return await _operated(config, environment, lambda tx, m: freeze(tx, m, sender, reason))
 
 
 async def thaw_now(config: Config, environment: Mapping[str, str], sender: Sender) -> Reply:
-    """Lift the freeze; not beside one that was given before and waits for the bot."""
+    """Lift the freeze, unless a freeze waits in the spool for the bot: that one would come into
+    force later. Raises CannotOpen."""
     try:
         waits = list(filter(is_freeze, stops_in(config.spool)))
     except OSError as error:
@@ -70,9 +78,11 @@ async def thaw_now(config: Config, environment: Mapping[str, str], sender: Sende
 
 
 async def bring_back(config: Config, environment: Mapping[str, str], fresh: Path, copy: str) -> int:
-    """Freeze a copy that is about to take the database's place, and question what it has open.
+    """Freeze the copy `fresh`, which is about to replace the database, and put in question what is
+    open in it.
 
-    Returns how many proposals that is. Raises CannotOpen.
+    `copy` is the name of the file that it came from. Returns how many proposals are in question.
+    Raises CannotOpen.
     """
     store = await open_store(f"sqlite:///{fresh}", config.folder)
     try:
@@ -88,7 +98,7 @@ async def bring_back(config: Config, environment: Mapping[str, str], fresh: Path
 
 
 async def _name_of(config: Config) -> str | None:
-    """Return how the database is named that stands there, None where none does or can be read."""
+    """Return the name of the present database, None if there is none or it cannot be read."""
     with suppress(CannotOpen, StoreUnavailable):
         return (await look(config, lambda tx, _now_ms: known_of(tx))).name
     return None
@@ -108,20 +118,20 @@ async def _operated(
     config: Config, environment: Mapping[str, str], unit: Callable[[Transaction, Moment], Reply]
 ) -> Reply:
     """Run one short transaction beside a running bot, or alone. Raises CannotOpen."""
-    # A brake on a database that its bot does not read would stop nothing.
+    # A freeze in a database that the bot does not read would stop nothing.
     if running_pid(config) is None and (elsewhere := elsewhere_words(config)):
         raise CannotOpen(
             f"{elsewhere} Nothing was frozen or lifted: type it in the chat, or name that "
             "database in the config again."
         )
-    path_of(config.database, config.folder)  # memory: is another process's, nothing would be done
+    path_of(config.database, config.folder)  # raises for memory:, which another process holds
     file = config.database_file
     beside = file is not None and file.exists()
     if file is not None and not beside:
         raise CannotOpen(f"{no_database(config)} Nothing was frozen or lifted.")
     store = await open_store(config.database, config.folder, beside=beside)
     try:
-        await check_brought_back(store, file)  # what is written there would make it look so
+        await check_brought_back(store, file)  # writing there would make a mere copy look restored
         moment = _moment(config, environment)
         return await store.write(lambda tx: unit(tx, _told_where_served(tx, moment)))
     finally:
@@ -129,10 +139,11 @@ async def _operated(
 
 
 def _told_where_served(tx: Transaction, moment: Moment) -> Moment:
-    """Announce on the surfaces of the running bot: its tokens need not be set in this shell."""
+    """Return the moment with the surfaces of the running bot, for announcements: their tokens need
+    not be set in this shell."""
     return replace(moment, surfaces=served_names(tx) or moment.surfaces)
 
 
 def _surfaces(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the surfaces on which a running bot shows what was done here."""
+    """Return the surfaces on which a bot that is started from this shell would show it."""
     return choose(config, environment, attached=True).names

@@ -1,4 +1,7 @@
-"""How the house stands, for the command line: beside a running bot or without one."""
+"""Makes the answer of `signoff status`, in lines for people and as JSON.
+
+It is asked beside a running bot or without one; functions that take `tx` are views.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,13 @@ from lifecycle.stops.spooling import is_freeze, spooled_words
 from lifecycle.text.masking import mask_text
 
 _MOST: Final = 50
-#: What waits beside the database and is not of it.
+#: The line about stops in the spool that are not for this database.
 OTHERS: Final = "Stops in the spool that wait for a bot of another database: {}"
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The process that holds the database, and what it says of itself (`bot.own_state`)."""
+    """The process that holds the database, and its note (`bot.own_state`)."""
 
     pid: int
     says: Mapping[str, Any]
@@ -43,8 +46,8 @@ def health_of(
     running: Running | None,
     stops: Sequence[Mapping[str, Any]] = (),
 ) -> Sequence[str]:
-    """Return lines for people: does a bot run, under this policy, with which surfaces; and which
-    `stops` wait for it."""
+    """Return lines for people: whether a bot runs, under which policy, with which surfaces, and
+    which `stops` on disk wait for it. `running` is None if no bot holds the database."""
     lines = _idle_lines(config) if running is None else [*_running_lines(config, running)]
     if held := spooled_words(stops):
         lines.append(held)
@@ -59,21 +62,23 @@ def health_of(
 
 
 def spooled(config: Config) -> Sequence[Mapping[str, Any]]:
-    """Return the stops that wait on disk, of whichever database; none where that cannot be read,
-    over which no bot starts."""
+    """Return the stops in the spool, for any database; none if it cannot be read, over which no
+    bot starts."""
     with suppress(OSError):
         return stops_in(config.spool)
     return ()
 
 
 def _idle_lines(config: Config) -> list[str]:
-    """Return that no bot holds this database; whether there is one, and where a bot is instead."""
+    """Return lines saying that no bot holds this database, where a bot is instead, and whether
+    there is a database at all."""
     lines = [elsewhere_words(config) or "No bot runs", no_database(config)]
     return [line for line in lines if line]
 
 
 def _running_lines(config: Config, running: Running) -> Sequence[str]:
-    """Return what stands in the way of the running bot, and whether it works with this config."""
+    """Return lines about a running bot: what keeps it from working, and whether it works with this
+    config as it is now."""
     unwritten, read = running.says.get("unwritten"), running.says.get("config")
     lines = [f"A bot runs (process {running.pid})", no_database(config)]
     lines.append(unwritten["words"] if unwritten else _read_only(config))
@@ -89,7 +94,7 @@ def _running_lines(config: Config, running: Running) -> Sequence[str]:
 
 
 def _surface_lines(tx: Transaction) -> Sequence[str]:
-    """Return how the running bot last saw its surfaces."""
+    """Return lines about how the running bot last saw its surfaces; none if it never looked."""
     kept = kept_health(tx)
     if kept is None:
         return ()
@@ -104,8 +109,8 @@ def status_json(
     running: Running | None,
     stops: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Return process, policy, freeze, what `stops` on disk hold, counts and what needs a person. A
-    view."""
+    """Return as JSON the process, the policy, the freeze, what the `stops` on disk hold, counts and
+    what needs a person. A view."""
     seq, head = tx.audit.head()
     stop = frozen(tx)
     return {
@@ -140,8 +145,7 @@ def status_json(
 
 
 def _held_json(stops: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return what stands still until a stop that waits on disk can be carried out, None where no
-    stop waits."""
+    """Return what is held until the stops on disk can be carried out, None if no stop waits."""
     if not stops:
         return None
     of_one = {str(stop["proposal_id"]) for stop in stops if not is_freeze(stop)}
@@ -149,8 +153,10 @@ def _held_json(stops: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 
 def _read_only(config: Config) -> str | None:
-    """Say that the disk takes nothing, None where it may: on such a one the bot cannot note that it
-    cannot write."""
+    """Return words saying that the disk is mounted read-only, None if it is not.
+
+    On such a disk the bot cannot write the note that says that it cannot write.
+    """
     database = config.database_file
     with suppress(OSError):
         if database is not None and os.statvfs(database).f_flag & os.ST_RDONLY:
@@ -162,7 +168,8 @@ def _read_only(config: Config) -> str | None:
 
 
 def _config_json(config: Config, running: Running) -> dict[str, Any] | None:
-    """Return which config the bot works with, and whether it is the one that was read here."""
+    """Return which config the bot works with, and whether it is the one that was read here; None if
+    its note does not say."""
     read, refused = running.says.get("config"), running.says.get("refused")
     if read is None:
         return None
@@ -176,8 +183,7 @@ def _config_json(config: Config, running: Running) -> dict[str, Any] | None:
 
 
 def _unwritten_json(config: Config, running: Running) -> dict[str, Any] | None:
-    """Return since when, where that is known, and why the bot cannot write its store, None where it
-    can."""
+    """Return why the bot cannot write its store, and since when if known; None if it can."""
     if told := running.says.get("unwritten"):
         return {"since": rfc3339(told["since_ms"]), "why": told["why"]}
     why = _read_only(config)
@@ -185,7 +191,8 @@ def _unwritten_json(config: Config, running: Running) -> dict[str, Any] | None:
 
 
 def _served(config: Config, tx: Transaction, *, running: bool) -> tuple[str, ...]:
-    """Return the surfaces of the running bot, else those that a start from here would serve."""
+    """Return the surfaces of the running bot, else those that a start from this shell would
+    serve."""
     served = served_names(tx) if running else ()
     return served or choose(config, os.environ, attached=True).names
 

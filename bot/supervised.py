@@ -1,7 +1,8 @@
-"""Telling systemd how it stands: begun, alive, ending; without one over us, nothing.
+"""Tells systemd that the bot has begun, is alive, or is ending; does nothing without systemd.
 
-A process that hangs looks like one that waits. With `WatchdogSec` in its unit it is ended and begun
-anew where it gives no sign of life: what was under way is taken up as after any other death.
+A process that hangs looks like one that waits. With `WatchdogSec` in its unit, systemd ends the bot
+and starts it again if it gives no sign of life. What was under way is then taken up as after any
+other death.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Final
 from lifecycle.located import located
 from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
 
-#: So many signs of life fit into the time that systemd waits for one.
+#: How many signs of life are given in the time that systemd waits for one.
 _SIGNS: Final = 4
 _US: Final = 1_000_000
 
@@ -26,19 +27,23 @@ log = logging.getLogger("signoff")
 
 
 class Supervisor:
-    """What is over us, if anything is. It is told what it asked for and stops us in nothing."""
+    """Sends messages to systemd, if it started this process. Used on the event loop.
+
+    A message that cannot be sent is logged and nothing more.
+    """
 
     def __init__(self, environment: Mapping[str, str], store: ProposalStore) -> None:
-        """Read what systemd sets: NOTIFY_SOCKET, and WATCHDOG_USEC where it waits for signs."""
+        """Read what systemd sets: NOTIFY_SOCKET, and WATCHDOG_USEC if it waits for signs."""
         self._store = store
         self._place = _place(environment.get("NOTIFY_SOCKET", ""))
         self._patience_s = _patience_s(environment) if self._place else 0.0
 
     def begun(self) -> None:
-        """Say that the bot serves, and let a death by hanging tell where every thread stood."""
+        """Say that the bot serves, and have Python print where every thread is if the watchdog
+        kills it."""
         if self._place and not faulthandler.is_enabled():
             with contextlib.suppress(RuntimeError, ValueError, OSError):  # no standard error
-                faulthandler.enable()  # files, lines and functions, at the SIGABRT of a watchdog
+                faulthandler.enable()  # prints files, lines and functions at the watchdog's SIGABRT
         self._tell("READY=1")
 
     def ending(self) -> None:
@@ -46,7 +51,7 @@ class Supervisor:
         self._tell("STOPPING=1")
 
     async def give_signs(self) -> None:
-        """Give signs of life until cancelled, as long as the loop turns and the store answers."""
+        """Give signs of life until cancelled, as long as the loop runs and the store answers."""
         while self._patience_s > 0:
             every_s = self._patience_s / _SIGNS
             if await self._answers(every_s):
@@ -56,7 +61,10 @@ class Supervisor:
             await asyncio.sleep(every_s)
 
     async def _answers(self, within_s: float) -> bool:
-        """Say whether the store answers; that it cannot be written is an answer, and told."""
+        """Return True if the store answers within `within_s` seconds.
+
+        StoreUnavailable is an answer; other parts of the bot tell people of it.
+        """
         try:
             async with asyncio.timeout(within_s):
                 with contextlib.suppress(StoreUnavailable):
@@ -81,16 +89,16 @@ class Supervisor:
 
 
 def _nothing(_tx: Transaction) -> None:
-    """Ask for nothing: that it is answered says enough."""
+    """Do nothing: that the unit or view is run says enough."""
 
 
 def _place(named: str) -> str:
-    """Return the address of the socket; `@` stands for the abstract ones."""
+    """Return the address of the socket; a name with `@` in front is an abstract one."""
     return f"\0{named[1:]}" if named.startswith("@") else named
 
 
 def _patience_s(environment: Mapping[str, str]) -> float:
-    """Return how long systemd waits for a sign of this process, in seconds; 0 for not at all."""
+    """Return how many seconds systemd waits for a sign of this process, 0 if it does not wait."""
     named, waits = environment.get("WATCHDOG_PID", ""), environment.get("WATCHDOG_USEC", "")
     ours = named in ("", str(os.getpid()))
     return int(waits) / _US if ours and waits.isdecimal() else 0.0

@@ -1,5 +1,8 @@
-"""How the surfaces stood when a running bot last looked, for `status` and the numbers of the HTTP
-door: neither asks a platform."""
+"""Reads the flag in which a running bot keeps the state of its surfaces.
+
+`status` and the metrics of the HTTP door use it, because neither asks a platform. All functions
+that take `tx` are views.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,30 @@ from typing import Any, Final
 from lifecycle.moment import is_moment
 from lifecycle.ports import Transaction
 
-#: The flag in which the bot keeps it.
+#: The name of that flag.
 FLAG: Final = "surfaces"
 
 
 def served_names(tx: Transaction) -> tuple[str, ...]:
-    """Return the surfaces of the bot that looked last: those of a shell beside it may be others."""
+    """Return the surfaces of the bot that looked last; a shell may have tokens for others. A view.
+
+    Empty if no bot has looked yet.
+    """
     kept = kept_health(tx)
     return tuple(kept["names"]) if kept is not None else ()
 
 
 def deaf_names(tx: Transaction) -> frozenset[str]:
-    """Return the surfaces that heard nothing when the bot last looked; a view."""
+    """Return the surfaces that could not hear when the bot last looked; a view."""
     kept = kept_health(tx)
     return frozenset(kept["troubles"]) if kept is not None else frozenset()
 
 
 def kept_health(tx: Transaction) -> Mapping[str, Any] | None:
-    """Return how the surfaces stood when a running bot last looked, None where nothing that a bot
-    wrote stands there; a view."""
+    """Return the state of the surfaces when a bot last looked; a view.
+
+    None if the flag was never set, or holds what no bot wrote.
+    """
     match tx.flags.get(FLAG):
         case {
             "at_ms": at_ms,

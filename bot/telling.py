@@ -1,4 +1,5 @@
-"""Telling what a governed call came to, whatever the way there does."""
+"""Waits for the decision on a governed call and reports its outcome, through times when the bot
+does not answer. `bot.client_governed` uses it on the agent's loop."""
 
 from __future__ import annotations
 
@@ -19,20 +20,20 @@ Report = Callable[[str, str, dict[str, Any]], Awaitable[Any]]
 
 
 class Wait(Protocol):
-    """`Signoff.wait`."""
+    """The type of `Signoff.wait`."""
 
     async def __call__(self, proposal_id: str, *, timeout_s: float | None) -> dict[str, Any]:
         """Return the proposal once it has ended or a permit waits."""
         ...
 
 
-#: What was not answered is tried again after so long, in seconds.
+#: The pauses in seconds before a call that was not answered is tried again.
 _AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0)
-#: So long at most, whatever the answer asks for: somebody waits for the result.
+#: The longest such pause in seconds, whatever the answer asks for: somebody waits for the result.
 _LONGEST_S: Final = 60.0
 _LATER: Final = "later"
-#: What Signoff says of a receipt that it cannot read: that the work is done it must hear all the
-#: same, or a person has to find out.
+#: The reasons for which Signoff refuses a receipt that it cannot read. It must hear nevertheless
+#: that the work is done, or a person has to find out.
 _UNREADABLE: Final = frozenset(
     {
         "too_large",
@@ -48,7 +49,7 @@ _UNREADABLE: Final = frozenset(
 
 
 def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
-    """Return the receipt of a result; what cannot be sent is said to be left out."""
+    """Return the receipt of a result; if it cannot be sent, one that says that it is left out."""
     try:
         made = receipt(result) if receipt else result if isinstance(result, dict) else {}
         json.dumps(made, allow_nan=False)
@@ -59,9 +60,10 @@ def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
 
 
 async def decided(wait: Wait, proposal_id: str, timeout_s: float | None) -> dict[str, Any]:
-    """Wait for people through times when nobody answers: they may be deciding meanwhile.
+    """Wait for people's decision and return it; wait on if the bot does not answer meanwhile.
 
-    Raises what `wait` raises, silence once `timeout_s` seconds are over, None for never.
+    Raises what `wait` raises. SignoffUnreachable, and a refusal with `later`, are raised only once
+    `timeout_s` seconds are over; never if it is None.
     """
     begun_s = time.monotonic()
     for usual_s in chain(_AGAIN_S, repeat(_AGAIN_S[-1])):
@@ -78,11 +80,11 @@ async def decided(wait: Wait, proposal_id: str, timeout_s: float | None) -> dict
 
 
 async def told(report: Report, proposal_id: str, outcome: str, receipt: dict[str, Any]) -> None:
-    """Report an outcome, again where nobody answers or the answer says `later`.
+    """Report an outcome; try again if nobody answers or the answer says `later`.
 
-    A receipt that Signoff cannot read (a number of 64 bits, a mebibyte) is left out. Raises
-    nothing: the work is over, and whoever called must have its result. Unreported, it is looked
-    into by a person once its time is over.
+    A receipt that Signoff cannot read (a number of 64 bits, a mebibyte) is left out. It does not
+    raise SignoffRefused or SignoffUnreachable: the work is done, and the caller must get its
+    result. If the report fails, a person looks into the call once its time is over.
     """
     refused = await _reported(report, proposal_id, outcome, receipt)
     if refused in _UNREADABLE:
@@ -92,7 +94,8 @@ async def told(report: Report, proposal_id: str, outcome: str, receipt: dict[str
 async def _reported(
     report: Report, proposal_id: str, outcome: str, receipt: dict[str, Any]
 ) -> str | None:
-    """Report; return the code with which it was refused for good, None where none was given."""
+    """Report; return the reason if it was refused for good, else None (taken, or never
+    answered)."""
     for usual_s in (*_AGAIN_S, None):
         try:
             await report(proposal_id, outcome, receipt)
@@ -111,7 +114,7 @@ def _left_out(why: str) -> dict[str, Any]:
 
 
 def _pause_s(error: SignoffUnreachable | SignoffRefused, usual_s: float) -> float | None:
-    """Return after how many seconds to try again, None where that would change nothing."""
+    """Return after how many seconds to try again, None if that would change nothing."""
     if isinstance(error, SignoffUnreachable):
         return usual_s
     if error.retry != _LATER:

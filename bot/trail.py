@@ -1,6 +1,6 @@
-"""The whole audit trail, read in pages: verified, with the rows it tells of, or written out.
+"""Verifies the whole audit trail and the rows that it tells of, or writes it out; both in pages.
 
-Design section 10 and ADR 0013.
+`signoff audit verify` and `audit export` use it (design section 10, ADR 0013).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from lifecycle.audit import GENESIS, broken_links
 from lifecycle.ports import ProposalStore, RowUnreadable, Transaction
 
 _PAGE: Final = 500
-#: What belongs to a proposal and stands in tables of its own.
+#: The checks of what belongs to a proposal and is stored in other tables.
 _BESIDE: Final = (spending_disagreements, permit_disagreements, task_disagreements)
 
 
 @dataclass(slots=True)
 class Verified:
-    """What checking found; `problems` is empty where every link holds and every row agrees."""
+    """The result of a check; `problems` is empty if every link holds and every row agrees."""
 
     entries: int = 0
     proposals: int = 0
@@ -40,11 +40,12 @@ class Verified:
 
 
 async def verified(config: Config, anchor: str | None, done: Callable[[int], None]) -> Verified:
-    """Check every link, that `anchor` is one of the hashes, that every row says the same, and that
-    no page is damaged.
+    """Check every link of the chain, that `anchor` is one of the hashes, that every row agrees with
+    its entries, and that no page of the database is damaged.
 
-    `done` is told how many entries and rows were read. Rows are read in a snapshot a page: a row
-    and its entries belong to one moment, and a running bot is not held up.
+    `done` is called with the number of entries and rows read so far, on a reader's thread as well.
+    Each page of rows is read in a snapshot of its own: a row and its entries belong to one moment,
+    and a running bot is not held up. Raises CannotOpen if there is no database.
     """
     async with reading(config, must_exist=True) as store:
         return await verified_in(store, anchor, done)
@@ -53,7 +54,7 @@ async def verified(config: Config, anchor: str | None, done: Callable[[int], Non
 async def verified_in(
     store: ProposalStore, anchor: str | None, done: Callable[[int], None]
 ) -> Verified:
-    """Do what `verified` does, in a store that is open."""
+    """Do what `verified` does, on a store that is open."""
     found = await store.read(lambda tx: _checked(tx, anchor, done))
     if isinstance(store, SqliteStore):
         found.problems += await store.damage() + await store.made_by_others()
@@ -67,7 +68,7 @@ async def verified_in(
 
 
 async def exported(config: Config, write: Callable[[str], None]) -> None:
-    """Write every entry as one line of JSON."""
+    """Pass every entry to `write` as one line of JSON, on a reader's thread. Raises CannotOpen."""
 
     def view(tx: Transaction, _now: int) -> None:
         for entry in _entries(tx):
@@ -104,7 +105,7 @@ def _has_row(tx: Transaction, entry: Mapping[str, Any]) -> bool:
 
 
 def _rows_behind(after_id: str, tx: Transaction) -> list[tuple[str, list[str]]]:
-    """Return the ids of a page, each with what is wrong about its row."""
+    """Return the ids of a page after `after_id`, each with sentences on what is wrong there."""
     ids = tx.proposals.ids_after(after_id, _PAGE)
     return [(proposal_id, _wrong_about(tx, proposal_id)) for proposal_id in ids]
 
@@ -126,7 +127,7 @@ def _wrong_about(tx: Transaction, proposal_id: str) -> list[str]:
 
 
 def _entries(tx: Transaction) -> Iterator[Mapping[str, Any]]:
-    """Yield every entry as stored; a page at a time, so that no trail is too long."""
+    """Yield every entry as stored; a page at a time, so that a long trail needs no more memory."""
     after = 0
     while page := tx.audit.exported(after, _PAGE):
         yield from page

@@ -1,4 +1,4 @@
-"""Troubles of the world that a sentence explains; whoever meets one needs no traceback."""
+"""Lists the exceptions whose message is a sentence for people, so that no traceback is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Signoff this is."""
+"""This module says which version of Signoff is installed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 @cache
 def signoff_version() -> str:
-    """Return the installed version, `0` where the program runs without being installed.
+    """Return the installed version, `0` if the program runs without being installed.
 
-    Looked up once: it stands in a file, and strangers may ask for it as often as they like.
+    It is looked up once: that reads a file, and strangers may ask as often as they like.
     """
     try:
         return version("signoff")

@@ -1,4 +1,4 @@
-"""What can be read of proposals: plain JSON values and pages, for every surface and the CLI alike.
+"""Reads proposals as plain JSON values and as pages, for every surface and the command line alike.
 
 Functions that take `tx` are views: pass them to `store.read`.
 """
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 PAGE: Final = 10
-#: Of a prefix at least so many characters.
+#: The least number of characters of an abbreviated id.
 SHORTEST_PREFIX: Final = 4
 _CHUNK: Final = 200
 _SHOWN_ID: Final = 64
@@ -39,9 +39,9 @@ _SHOWN_ID: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class PendingPage:
-    """One page of what waits and, beside it, one of what executes.
+    """One page of waiting proposals and, beside it, one of executing proposals.
 
-    `total` and `executing_total` count everything; `pages` is at least 1 and reaches all of both.
+    `total` and `executing_total` count all of them; `pages` is at least 1 and covers both lists.
     """
 
     number: int
@@ -53,7 +53,8 @@ class PendingPage:
 
 
 def exactly(tx: Transaction, given: str) -> Proposal:
-    """Return the proposal with this whole id; raises ProposalNotFound, AmbiguousId for a part."""
+    """Return the proposal with this whole id; raises ProposalNotFound, or AmbiguousId if it is only
+    the beginning of one."""
     found = tx.proposals.get(given)
     if found is not None:
         return found
@@ -150,7 +151,8 @@ def trail(tx: Transaction, given: str) -> list[dict[str, Any]]:
 
 
 def pending_json(tx: Transaction, now_ms: int, *, public_url: str = "") -> dict[str, Any]:
-    """Return `{"proposals": […]}`: all that waits and all that executes, attention first."""
+    """Return `{"proposals": […]}`: all waiting proposals, then all executing ones, attention first
+    in each."""
     return {
         "proposals": [
             proposal_json(each, tx.reviews.of(each.proposal_id), now_ms, public_url=public_url)
@@ -160,9 +162,10 @@ def pending_json(tx: Transaction, now_ms: int, *, public_url: str = "") -> dict[
 
 
 def pending_page(tx: Transaction, now_ms: int, number: int = 1) -> PendingPage:
-    """Return ten of what waits and ten of what executes; a number beyond the last gives the last.
+    """Return ten waiting and ten executing proposals; a number beyond the last page gives the last.
 
-    What executes has pages too: whoever wants to take something back must find it.
+    Executing proposals have pages too, because a person who wants to take something back must find
+    it.
     """
     lapsed = _lapsed(tx, now_ms)
     total = max(0, tx.proposals.count_waiting() - lapsed)
@@ -183,7 +186,8 @@ def pending_page(tx: Transaction, now_ms: int, number: int = 1) -> PendingPage:
 
 
 def count_pending(tx: Transaction, now_ms: int) -> int:
-    """Count what waits for a decision; what is past its deadline does not, swept or not."""
+    """Count the proposals that wait for a decision, without those past their deadline, even if the
+    job `expire` has not ended them yet."""
     return max(0, tx.proposals.count_waiting() - _lapsed(tx, now_ms))
 
 

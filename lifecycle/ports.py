@@ -88,7 +88,7 @@ class ProposalStore(Protocol):
         `unit` runs on the writer's thread (with the memory store: on the event loop). It must not
         await or touch asyncio objects; what it reads of live objects such as `World` may change
         under it. The store runs it once; it runs again only if its caller says so, as
-        `Units.write_until_taken` does. If the caller is cancelled, the unit may be written all the same.
+        `Units.write_until_taken` does. If the caller is cancelled, the unit may still be written.
 
         Units run, and are answered, in the order in which they were handed over: that order alone
         tells which of two people was first. If the unit raises, it alone is undone, and the

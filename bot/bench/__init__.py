@@ -1,5 +1,8 @@
-"""Measures this machine: ratios against a floor of plain SQLite in the same run, never a verdict
-by the clock alone."""
+"""This package measures the machine for `signoff bench`.
+
+Speed is judged as a ratio against a floor of plain SQLite in the same run wherever that can be
+done, because times alone say more about the machine than about Signoff.
+"""
 
 from __future__ import annotations
 

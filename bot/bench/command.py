@@ -1,4 +1,4 @@
-"""`signoff bench`: runs the measures and prints them beside what the product is held to."""
+"""The command `signoff bench` runs the measures and prints each beside its bound."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _say = Console(stderr=True)
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One measured figure beside its bound; `least` says on which side of it is right."""
+    """One measured figure and its bound: a lower bound if `least` is True, else an upper one."""
 
     name: str
     value: float
@@ -39,12 +39,12 @@ class Gate:
 
     @property
     def held(self) -> bool:
-        """True where the figure is on the right side of its bound."""
+        """True if the figure is on the right side of its bound."""
         return self.value >= self.bound if self.least else self.value <= self.bound
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run with the arguments behind `signoff bench`."""
+    """Run the command with the arguments that follow `signoff bench`; ends with SystemExit."""
     app = typer.Typer(
         add_completion=False,
         rich_markup_mode=None,

@@ -1,4 +1,4 @@
-"""What a life costs in commits and in hops between threads: counted, not timed."""
+"""Counts the commits and the hops between threads that one life of a proposal takes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MOVES = 5
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """For one life alone, its card's delivery left out.
+    """The counts for one life alone, without the delivery of its card.
 
     `commits` are units that waited for the disk by themselves (in WAL mode with synchronous=FULL a
-    commit is one fdatasync); `hops` all turns to the store's threads; `rule_hops` those to the
-    rules' threads.
+    commit is one fdatasync). `hops` are all units and views, each of which goes to a thread of the
+    store, and `rule_hops` are the runs on the rules' threads.
     """
 
     commits: float
@@ -32,7 +32,7 @@ class Counts:
 
 
 class CountingStore:
-    """A store that counts who comes to it."""
+    """A store that counts the units and views that it is given; used on the event loop."""
 
     def __init__(self, inner: ProposalStore) -> None:
         """Take the store that does the work."""
@@ -67,7 +67,7 @@ class CountingWorkers(Workers):
 
 
 async def counts(folder: Path, lives: int) -> Counts:
-    """Run `lives` one after the other; one at a time, so that nobody shares a commit."""
+    """Run `lives` one after the other, so that no two units share a commit; return the counts."""
     workers = CountingWorkers()
     async with staged(folder, wrapped=CountingStore, workers=workers) as stage:
         store = stage.workflow.world.store

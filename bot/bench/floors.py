@@ -1,7 +1,7 @@
-"""The floors: what plain SQLite does with the same durable, audited moves, and no law at all.
+"""Measures the floors: what plain SQLite does with the same durable, audited moves, without a law.
 
-What every implementation needs is in them: the rows, the partial indices of the questions that a
-running bot asks (what is pending, what is due, what is a duplicate, one trail), and the chain.
+They include what every implementation needs: the rows, the partial indices for the queries of a
+running bot (what is pending, what is due, what is a duplicate, one trail), and the chain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whole lives of proposals: alone, and many in flight."""
+"""Measures whole lives of proposals: one at a time, and many in flight."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bot.bench.stage import Stage, staged
 
 @dataclass(slots=True)
 class Lives:
-    """What was measured: lifecycles a second, and the time from submit to sentinel_approved.
+    """The result: lives a second, and the times from submit to sentinel_approved in ms.
 
-    `with_cards_per_s` counts the delivery of the cards too, which cannot be told apart where many
-    are in flight: only this figure of a life alone can be compared with theirs.
+    `with_cards_per_s` includes the delivery of the cards. With many lives in flight it cannot be
+    left out, so compare that figure of lives alone with theirs.
     """
 
     per_s: float
@@ -25,12 +25,12 @@ class Lives:
 
     @property
     def submit_median_ms(self) -> float:
-        """The median of submit to sentinel_approved."""
+        """The median time from submit to sentinel_approved, in ms."""
         return statistics.median(self.submit_ms)
 
     @property
     def submit_p99_ms(self) -> float:
-        """The 99th percentile of submit to sentinel_approved."""
+        """The 99th percentile of the time from submit to sentinel_approved, in ms."""
         return sorted(self.submit_ms)[int(len(self.submit_ms) * 0.99)]
 
 
@@ -58,7 +58,7 @@ async def alone(folder: Path, lifecycles: int) -> Lives:
 
 
 async def in_flight(folder: Path, lifecycles: int, width: int) -> Lives:
-    """Run `width` lives at a time; cards are delivered beside them, as in a running bot."""
+    """Run `lifecycles` lives, `width` at a time; cards are delivered beside them, as in a bot."""
     async with staged(folder) as stage:
         lives, places = Lives(0.0), asyncio.Semaphore(width)
         courier = Courier(stage)
@@ -74,7 +74,10 @@ async def in_flight(folder: Path, lifecycles: int, width: int) -> Lives:
 
 @dataclass(slots=True)
 class Courier:
-    """Shows what is stale whenever it is nudged, as the delivery of a surface does."""
+    """Delivers the stale cards whenever it is nudged, as the delivery of a surface does.
+
+    `begun` and `ended` count its rounds.
+    """
 
     stage: Stage
     begun: int = 0

@@ -1,4 +1,4 @@
-"""The past must cost nothing: the same questions over a short and a long history."""
+"""Measures the same queries over a short and a long history, because the past must cost nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lifecycle.proposal import CLOCK, Proposal
 from lifecycle.state import State
 
 _PAGE = 5_000
-#: What waits for people beside the past, more than a page of it.
+#: How many proposals wait for people beside the past: more than a page of them.
 _WAITING = 20
 _ROUNDS = 20
 _ASKED_A_ROUND = 10
@@ -34,10 +34,10 @@ QUESTIONS: dict[str, Question] = {
 async def questions_us(
     folder: Path, histories: Sequence[int], tell: Callable[[str], None]
 ) -> dict[str, list[float]]:
-    """Return for each question its median in µs (on the store's own thread) for each history.
+    """Return for each query its median in µs for each history, measured on a reader's thread.
 
-    Each history stands in a store of its own and they are asked in turn: a machine that is slower
-    for a while is so for all of them.
+    Each history has a store of its own. The stores are asked in turn, so that a machine that is
+    slower for a while is slower for all of them.
     """
     async with AsyncExitStack() as opened:
         stages = []

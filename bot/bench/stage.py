@@ -1,4 +1,7 @@
-"""The real law over the real store, with a tool that does nothing: what is measured is ours."""
+"""Sets the stage for the measures: the real law over the real store, with a tool that does nothing.
+
+So what is measured is Signoff's own work.
+"""
 
 from __future__ import annotations
 
@@ -41,16 +44,16 @@ from lifecycle.world import Law, World
 from sentinel_rules import load_rules
 
 SURFACE: Final = "bench"
-#: As many as are in flight at most: what an agent did lately is counted for itself.
+#: As many agents as lives in flight at most: limits and rates are counted for each agent.
 AGENTS: Final = tuple(f"agent-{number}" for number in range(64))
 PERSON: Final = Sender(SURFACE, ActorKind.PERSON, "ana")
 TOOL: Final = "refresh-cache"
-#: Far above anything that is measured, so that no limit is met.
+#: So large that the measures reach no limit.
 _UNBOUNDED: Final = 10**9
 
 
 class QuickTool:
-    """Answers at once."""
+    """A tool that answers at once and does nothing."""
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Return a small receipt."""
@@ -66,7 +69,7 @@ class QuickTool:
 
 
 class QuickToolbox:
-    """The one tool that is measured with."""
+    """A toolbox that has the quick tool only."""
 
     def tool(self, name: str) -> Tool:
         """Return the quick tool, whatever the name."""
@@ -77,13 +80,13 @@ class QuickToolbox:
         return path
 
     def describe(self, name: str) -> Mapping[str, Any]:
-        """Return nothing: it adds nothing."""
+        """Return an empty mapping: the tool adds nothing by config."""
         return {}
 
 
 @dataclass(slots=True)
 class QuickNotifier:
-    """One surface that never has a gap; cards are delivered when the measure says so."""
+    """A notifier with one surface that misses nothing; cards are delivered by `Stage.deliver`."""
 
     nudged: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -92,34 +95,34 @@ class QuickNotifier:
         self.nudged.set()
 
     def surfaces(self) -> tuple[str, ...]:
-        """Return the one surface."""
+        """Return the name of the one surface."""
         return (SURFACE,)
 
     def alert(self, words: str) -> None:
         """Do nothing."""
 
     async def read_cards(self, proposal_id: str) -> bool:
-        """Say that the card was read."""
+        """Return True: the card was read."""
         return True
 
     async def lost_members(
         self, people: Iterable[str], *, only_certain: bool = False
     ) -> frozenset[str]:
-        """Say that nobody left."""
+        """Return nobody: no member has left."""
         return frozenset()
 
     async def catch_up(self) -> int:
-        """Say that nothing was missed."""
+        """Return 0: nothing was missed."""
         return 0
 
     async def hear_others(self, proposal_id: str, but: str) -> bool:
-        """Say that there are no others."""
+        """Return True: there is no other surface to hear."""
         return True
 
 
 @dataclass(slots=True)
 class Stage:
-    """A running workflow, and verbs to drive it with."""
+    """A running workflow, and the verbs to drive it with. Used on the event loop."""
 
     workflow: Workflow
     store: ProposalStore
@@ -128,7 +131,7 @@ class Stage:
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     async def submit(self) -> str:
-        """Submit one proposal of a content of its own; return its id."""
+        """Submit one proposal with a content of its own; return its id."""
         number = next(self.ids)
         agent = AGENTS[number % len(AGENTS)]
         raw = document(f"bench-{number}", number, self.clock.now_ms(), agent)
@@ -138,12 +141,12 @@ class Stage:
         return answer.proposal_id
 
     async def deliver(self) -> None:
-        """Show every card that is stale."""
+        """Note every stale card as shown, as a surface does after it has posted them."""
         moment = self.workflow.world.moment()
         await self.store.write(lambda tx: _delivered(tx, moment))
 
     async def approve(self, proposal_id: str) -> None:
-        """Approve in a person's name; the call goes on in the background."""
+        """Approve in a person's name; the call of the tool goes on in the background."""
         reply = await self.workflow.approve(proposal_id, PERSON)
         if not reply.done:
             raise RuntimeError(f"the bench's approval was refused: {reply.words}")
@@ -156,9 +159,9 @@ async def staged(
     wrapped: Callable[[ProposalStore], ProposalStore] = lambda store: store,
     workers: Workers | None = None,
 ) -> AsyncIterator[Stage]:
-    """Open a stage over a SQLite file in `folder`; the law sees the store as `wrapped`.
+    """Open a stage over a SQLite file in `folder`; the workflow is given `wrapped(store)`.
 
-    What the stage does in the chat's name goes to the store itself.
+    What the stage does in place of a chat goes to the store itself, and so is not counted.
     """
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     store = await open_store("sqlite:///bench.db", folder)
@@ -216,7 +219,7 @@ def document(proposal_id: str, number: int, now_ms: int, agent: str = AGENTS[0])
 
 
 def bench_policy() -> Policy:
-    """Return a policy whose one tool is approved by one person, with the nine rules as shipped."""
+    """Return a policy with one CONFIRM tool, one person who may approve, and the nine rules."""
     tool = ToolPolicy(
         TOOL,
         Tier.CONFIRM,

@@ -1,4 +1,5 @@
-"""Rollback windows: many open ones cost nothing until one is due, and then close in time."""
+"""Measures rollback windows: many open ones must cost nothing until they are due, and then close in
+time."""
 
 from __future__ import annotations
 
@@ -23,10 +24,11 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What was measured; times in ms. `ready_ms` from opening the store to the first question.
+    """The result, with times in ms.
 
-    `per_s` is what the job can do: windows a second of the rounds that closed any, not of the time
-    in which it waited for the next one to be due.
+    `idle_ms` is one round of the closing job while no window is due. `ready_ms` is the time from
+    opening the store to the first answer. `per_s` is what the job can do: windows closed a second
+    in the rounds that closed any, without the time in which none was due.
     """
 
     idle_ms: float
@@ -71,13 +73,14 @@ async def _fill(stage: Stage, windows: int, first_ms: int, due_within_s: int) ->
 
 
 def add_rows(rows: Sequence[Proposal], tx: Transaction) -> None:
-    """Insert rows that never went through the gate: history to measure against."""
+    """Insert proposals that never went through the gate, as history; a unit."""
     for row in rows:
         tx.proposals.add(row)
 
 
 async def _bring_forward(stage: Stage, windows: int, due_within_s: int) -> None:
-    """Let the windows be due from two seconds on, spread evenly."""
+    """Move the ends of the windows so that they are due from two seconds on, spread evenly over
+    `due_within_s` seconds."""
     first_ms, step = stage.clock.now_ms() + 2_000, due_within_s * 1000 / windows
 
     def unit(first: int, tx: Transaction) -> None:
@@ -96,7 +99,7 @@ async def _bring_forward(stage: Stage, windows: int, due_within_s: int) -> None:
 async def _close_all(stage: Stage, windows: int) -> tuple[list[float], float, float]:
     """Run the closing job as the scheduler would, watching the loop.
 
-    Return how late each window was closed in ms, the loop's longest block in ms, and the seconds
+    Returns how late each window was closed in ms, the loop's longest block in ms, and the seconds
     of the rounds that closed any.
     """
     watch = Watch()
@@ -116,7 +119,7 @@ async def _close_all(stage: Stage, windows: int) -> tuple[list[float], float, fl
 
 @dataclass(slots=True)
 class Watch:
-    """Notes for how long the event loop did not come round."""
+    """Measures the longest time in which the event loop did not come round."""
 
     longest_ms: float = 0.0
 
@@ -142,7 +145,10 @@ def _lateness(tx: Transaction) -> list[float]:
 
 
 def open_window(number: int, closes_at_ms: int, now_ms: int) -> Proposal:
-    """Return a proposal inside its rollback window, every digest of it true."""
+    """Return a proposal inside its rollback window.
+
+    `digest` and `r3_s256` are those of its documents; the other digests are made up.
+    """
     fields = json.loads(document(f"window-{number}", number, now_ms))
     raw = canonical_bytes(fields)
     r3 = canonical_bytes({"vocabulary": "bench", "parameters": fields["parameters"]})

@@ -1,4 +1,7 @@
-"""A surface: one chat platform or the terminal, seen from what has to be shown and said there."""
+"""Defines what the bot needs of a surface: to post and edit cards, say messages, read decisions.
+
+Each chat platform and the terminal implement `Surface`; `showing/` calls it.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +15,30 @@ from lifecycle.records import LONGEST_WAIT_MS, Card, Message
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """Where a card stands now; `full` says that the whole of every value can be seen there."""
+    """Where a card stands now. `full` says that the whole of every value can be seen there."""
 
     message_id: str
     full: bool = True
 
 
 def once(message: Message) -> str:
-    """Return what is the same at every attempt to say a message, and for no other one: its key
-    comes again beside another database, with ids of proposals, and tells something else then."""
+    """Return a key that is the same at every attempt to say this message and for no other message.
+
+    The message's own key is not enough: beside another database ids of proposals come again, and a
+    message with the same key then tells something else.
+    """
     return f"{message.key}:{message.created_at_ms}"
 
 
 class SurfaceFailed(Exception):
-    """The surface could not do it; what was to be shown stays due.
+    """The surface could not do what was asked; what was to be shown stays due.
 
-    `retry_after_s` is the platform's own word on when to come back, an hour at most, whatever it
-    or something in between may say; `lasting` says that trying again as it is will not help (no
+    `retry_after_s` is the platform's own word on when to come back, capped at an hour whatever it
+    or a proxy says. `lasting` says that the same attempt will not succeed later either (no
     permission, channel gone).
     """
 
-    #: True of a failure after which what was asked for may have been done all the same.
+    #: True if what was asked for may have been done in spite of the failure.
     may_be_done: ClassVar[bool] = False
 
     def __init__(
@@ -46,7 +52,7 @@ class SurfaceFailed(Exception):
 
 
 class CardGone(SurfaceFailed):
-    """The message in which the card stood was deleted; no review is changed by that."""
+    """The message in which the card stood was deleted. That changes no review."""
 
 
 class Surface(Protocol):
@@ -55,40 +61,41 @@ class Surface(Protocol):
     name: str
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
-        """Post the card with its seeds; the same `claim` again finds what was posted before.
+        """Post the card with its seeds; for a `claim` used before, return what was posted then.
 
         Raises SurfaceFailed.
         """
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
-        """Render the card anew where it stands; a final one loses its seeds.
+        """Render the card anew where it stands; a final card loses its seeds.
 
-        Raises CardGone where the message was deleted, SurfaceFailed.
+        Raises CardGone if the message was deleted, SurfaceFailed.
         """
 
     async def say(self, message: Message) -> str | None:
         """Say one kept message to its recipient, or to the channel; raises SurfaceFailed.
 
-        Returns the id of the message under which words of ours can be replied to, None where that
-        is none.
+        Returns the id of the message if people can reply to it with words for us (an answer to a
+        question), else None.
         """
 
     async def read_card(self, card: Card) -> bool:
-        """Apply the decisions found on a card; True where it was read or nothing can be missed."""
+        """Apply the decisions on a card; True if it was read or none can have been missed."""
 
     async def catch_up(self) -> int:
         """Read all open cards after a gap; return how many decisions were found."""
 
     async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
-        """Say who of those with an account here is still a member; None: it cannot be read."""
+        """Return for each of `people` with an account here whether they are still a member; None
+        means that it cannot be read now."""
 
     def health(self) -> Sequence[str]:
-        """Return lines for `status`: connected or not, and what is missing."""
+        """Return lines for `status`: whether the surface is connected, and what is missing."""
 
 
 @runtime_checkable
 class HearsSince(Protocol):
-    """A surface that hears people over a connection."""
+    """A surface that hears people over a connection which can break."""
 
     def heard_since(self) -> int | None:
-        """Return since when the present connection stands, None where none does."""
+        """Return when the present connection began (ms UTC), None if none stands."""

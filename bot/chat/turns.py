@@ -1,7 +1,8 @@
-"""Whose turn it is: what people wait for comes first, then cards and answers to agents in turn.
+"""Chooses who speaks next: what people wait for, then new cards and answers to agents in turn.
 
-A platform takes about one message a second in a channel. Who is next is chosen when there is room
-and not when somebody joins the queue, so that no flood of one agent stands before anybody else.
+A platform takes about one message a second in a channel. The next speaker is chosen when there is
+room and not when somebody joins the queue, so that a flood of one agent cannot stand before anybody
+else.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from contextvars import ContextVar
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-#: So many that come first in a row, and one of the others has a turn.
+#: After so many turns of rank FIRST in a row one of the others has a turn.
 _FIRSTS: Final = 4
 
 
 class Rank(IntEnum):
-    """How soon something is to be shown. The last two take turns, and none waits for good."""
+    """How soon something is shown. CARDS and AGENTS take turns, so that neither waits for ever."""
 
     FIRST = 0  # answers and notes to people, and what became of a card that stands
     CARDS = 1
@@ -28,7 +29,7 @@ class Rank(IntEnum):
 
 
 class Turn(NamedTuple):
-    """A line of its own: whose it is, and how soon they are to be heard."""
+    """Names one waiting line: how soon it is served (`rank`), and whose line it is (`who`)."""
 
     rank: Rank
     who: str = ""
@@ -40,7 +41,7 @@ _mine: ContextVar[Turn] = ContextVar("turn", default=_CARDS)
 
 @contextmanager
 def taking_turns_as(turn: Turn) -> Iterator[None]:
-    """Speak within as `turn` says, tasks that are begun there included."""
+    """Make all that is said within wait in the line of `turn`, also in tasks begun there."""
     before = _mine.set(turn)
     try:
         yield
@@ -49,7 +50,7 @@ def taking_turns_as(turn: Turn) -> Iterator[None]:
 
 
 class Fairness:
-    """Chooses who is next, and remembers who was."""
+    """Chooses which waiting line is served next, and remembers which ones were served."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -58,18 +59,18 @@ class Fairness:
         self._firsts = 0
 
     def choose(self, waiting: Iterable[Turn]) -> Turn | None:
-        """Return whose turn it is, None where nobody waits."""
+        """Return the line whose turn it is, None if nobody waits."""
         return min(waiting, key=self._place, default=None)
 
     def served(self, turn: Turn) -> None:
-        """Note that somebody had their turn."""
+        """Note that this line had its turn."""
         self._served[turn] = next(self._numbers)
         first = turn.rank is Rank.FIRST
         self._firsts = self._firsts + 1 if first else 0
         self._last = self._last if first else turn.rank
 
     def forget(self) -> None:
-        """Nobody waits: whoever comes now begins anew."""
+        """Forget who was served, for nobody waits: whoever comes now begins anew."""
         self._served.clear()
 
     def _place(self, turn: Turn) -> tuple[int, bool, int]:
@@ -80,7 +81,8 @@ class Fairness:
 
 
 class Turns:
-    """Lets so many speak `at_once`; of those that wait the fairest is next, each line in order."""
+    """Lets at most `at_once` callers speak at a time. The fairest waiting line is next; within a
+    line the order of arrival holds."""
 
     def __init__(self, at_once: int = 1) -> None:
         self._free = at_once
@@ -89,7 +91,7 @@ class Turns:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """Wait for a turn, and have it within."""
+        """Wait for a turn in the line of the present context, and hold it while entered."""
         await self._wait(_mine.get())
         try:
             yield
@@ -107,7 +109,7 @@ class Turns:
             await called
         except asyncio.CancelledError:
             if called.done() and not called.cancelled():
-                self._pass_on()  # called in the very moment in which it was given up
+                self._pass_on()  # it was given the turn in the moment in which it was cancelled
             raise
 
     def _pass_on(self) -> None:

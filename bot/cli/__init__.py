@@ -1,4 +1,8 @@
-"""The command line: `signoff`, also `python -m bot` (design section 8)."""
+"""This package is the command line `signoff`, also `python -m bot` (design section 8).
+
+Every command runs on the main thread. One that needs a loop runs it with `bot.pool.run`. Imports
+within commands keep the start of the others short.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ from bot.cli.leaving import leave
 
 
 def main() -> None:
-    """Be the process: run the command line, and end with its exit code."""
+    """Run the command line and end the process with its exit code."""
     try:
         app.main()
     except SystemExit as ended:
         if not isinstance(ended.code, int | None):
-            raise  # words, which Python itself writes
+            raise  # the code is a text, which Python itself writes to standard error
         leave(ended.code or 0)
 
 

@@ -1,4 +1,4 @@
-"""`propose`, `freeze` and `thaw`."""
+"""This module holds the commands `propose`, `freeze` and `thaw`, which act on the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bot.config import Config
     from lifecycle.answers import Reply, Sender
 
-#: One byte more than a document may have, so that the law says `too_large` itself.
+#: One byte more than a document may have, so that the first gate itself answers `too_large`.
 _MOST_BYTES: Final = 256 * 1024 + 1
 
 AsAgent = Annotated[
@@ -32,7 +32,7 @@ AsPerson = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands of this module to the command line."""
     app.command("propose")(propose)
     app.command("freeze")(freeze)
     app.command("thaw")(thaw)
@@ -126,7 +126,11 @@ def _proposer(config: Config, name: str) -> Sender:
 
 
 def _operator(config: Config, name: str | None) -> Sender:
-    """Return who freezes: whoever may run this command may edit the config and is trusted."""
+    """Return the operator in whose name to act, by default the first one of the config.
+
+    No proof is asked: an account that may run this command may also edit the config. Ends the
+    command if `name` is no operator, or there is none.
+    """
     from lifecycle.answers import Sender
     from lifecycle.proposal import ActorKind
 

@@ -1,4 +1,5 @@
-"""The commands by name, the options before them, and the last net under all of them."""
+"""This module builds the command line, and turns every error that a command raises into a sentence
+and an exit code."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ _MORE_THREADS: Final = (
     "This machine starts no more threads for Signoff: raise the limit of its account or of its "
     "unit (ulimit -u, TasksMax=), or give it more memory, and start it again."
 )
-#: Only where a process stands has no name that the system could give.
+#: A FileNotFoundError without a file name is about the current folder alone.
 _NO_FOLDER: Final = (
     "The folder in which this command was called is gone: cd into one that is there, and call it "
     "again."
@@ -96,13 +97,16 @@ for _add in (add_starting, add_acting, add_looking, add_trail, add_files, add_do
 
 
 def main() -> None:
-    """Run the command line; ends the process with 0, 1 or 2 and never with a traceback."""
+    """Run the command line; raises SystemExit with 0, 1 or 2, and never shows a traceback."""
     guard_streams()
     sys.exit(_ended())
 
 
 def _ended() -> int:
-    """Run the command and return its exit code; 0 becomes 1 where what was asked for is lost."""
+    """Run the command and return its exit code; 0 becomes 1 if the answer could not be printed.
+
+    A reader that closed the pipe does not count: it has read enough.
+    """
     code = 0
     try:
         code = _ran()
@@ -134,7 +138,7 @@ def _ran() -> int:
 
 
 def _told(error: Exception) -> int:
-    """Put an error into a sentence and return the exit code."""
+    """Print a sentence about an error and return the exit code."""
     from bot.config import ConfigInvalid
     from bot.keys import KeysRefused
     from bot.troubles import EXPECTED
@@ -154,7 +158,7 @@ def _told(error: Exception) -> int:
 
 
 def _of_the_system(error: Exception) -> str | None:
-    """Say what this machine does not give, None where it is something else."""
+    """Return words on what the machine lacks or refuses, None if the error is another one."""
     if isinstance(error, MemoryError):
         return "There is no memory left for Signoff: end what takes it, or let Signoff have more."
     if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
@@ -186,14 +190,15 @@ def _remedy(error: OSError) -> str:
 
 
 def _kept(error: Exception) -> str:
-    """Write the traceback where it can be read later, its secrets masked; say where."""
+    """Write the traceback to a file, with secrets masked; return words that name the file."""
     from lifecycle.text.masking import mask_text
 
     try:
         path = Path(gettempdir()) / f"signoff-error-{os.getpid()}.log"
         told = mask_text("".join(traceback.format_exception(error)))
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(told.encode(errors="backslashreplace"))  # of any language and folder
+            # Paths in a traceback may hold characters that cannot be encoded.
+            file.write(told.encode(errors="backslashreplace"))
     except OSError:
         return ""
     return f" What happened stands in {path}."

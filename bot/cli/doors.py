@@ -1,4 +1,5 @@
-"""`mcp`: the MCP server on standard input and output, a client of the running bot."""
+"""This module holds the command `mcp`: an MCP server on standard input and output that is a client
+of the running bot."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ UrlOption = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the command line."""
     app.command("mcp")(mcp)
 
 
@@ -49,7 +50,7 @@ def mcp(url: UrlOption = "http://127.0.0.1:8080") -> None:
 
 
 def told_apart(group: ExceptionGroup[Exception]) -> Exception:
-    """Return what is wrong with standard output as that, all else as it came."""
+    """Return Unprinted if the group holds an OSError of standard output, else the group itself."""
     found: Exception = group.subgroup(OSError) or group
     while isinstance(found, ExceptionGroup):
         found = found.exceptions[0]
@@ -57,7 +58,7 @@ def told_apart(group: ExceptionGroup[Exception]) -> Exception:
 
 
 async def _unmet(url: str, token: str) -> str | None:
-    """Say why no bot can be spoken to, None where one can."""
+    """Return words on why the bot cannot be used, None if it can."""
     from bot.client import Signoff, SignoffRefused, SignoffUnreachable
 
     if not token:

@@ -1,4 +1,4 @@
-"""`backup`, `restore` and `bench`."""
+"""This module holds the commands `backup`, `restore` and `bench`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bot import pool
 from bot.cli.options import ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import fail, progress, say_done
 
-#: What stands behind `bench` is read by bench itself, --help as well.
+#: All arguments after `bench`, also --help, are handed on: bench has a parser of its own.
 _HANDED_ON: Final = {
     "allow_extra_args": True,
     "ignore_unknown_options": True,
@@ -22,7 +22,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The file of 
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands of this module to the command line."""
     app.command("backup")(backup)
     app.command("restore")(restore)
     app.command("bench", context_settings=_HANDED_ON)(bench)

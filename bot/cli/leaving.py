@@ -1,4 +1,4 @@
-"""The end of the process, which no thread of others holds up (design section 8: within 10 s)."""
+"""Ends the process, even if threads of tools do not end (design section 8: within 10 s)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 
 from bot.cut_short import WRITTEN_S, cut_short, left_s
 
-#: So long others may take to end their threads.
+#: How many seconds the threads of others may take to end.
 _GRACE_S: Final = 0.5
 _TELL_TO_END: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -22,17 +22,18 @@ log = logging.getLogger("signoff")
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with `code`; all our own work is done, and on disk.
+    """End the process with `code`; all our own work is done and on disk.
 
-    Python waits for every thread of a pool, also for one that hangs in an operator's tool, and only
-    then does what is registered for the end, by others as well. Where it does not come to that, or
-    that does not end either, the process ends.
+    Python waits for every thread of a pool, also for one that hangs in an operator's tool, and then
+    runs the atexit functions, also those of others. If it does not reach them in time, or they do
+    not end, a thread of ours ends the process.
     """
     reached = threading.Event()
     atexit.register(reached.set)
     with suppress(RuntimeError):  # no thread can be started: then Python alone ends it
         threading.Thread(target=_end, args=(code, reached), daemon=True).start()
-        for told in _TELL_TO_END:  # as it does: none may take the exit code, or what is unwritten
+        # The process is ending anyway; a signal must not change its exit code or cut off output.
+        for told in _TELL_TO_END:
             signal.signal(told, signal.SIG_IGN)
     sys.exit(code)
 
@@ -41,6 +42,6 @@ def _end(code: int, reached: threading.Event) -> None:
     if not reached.wait(left_s(_GRACE_S)):
         log.warning("Threads of tools that do not end are left where they are.")
         cut_short(code)
-    # Whatever comes to its end meanwhile takes this thread with it.
+    # If Python ends the process meanwhile, this daemon thread ends with it.
     time.sleep(left_s(WRITTEN_S))
     os._exit(code)

@@ -1,4 +1,4 @@
-"""Standard error of a running bot: the log never holds up what it tells of."""
+"""Writes the log of a running bot to standard error, so that it never holds up the bot."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from typing import Final, TextIO
 
 from bot.outlet import Outlet
 
-#: So much of the log may wait for a reader; what comes then is let go of.
+#: How many bytes of the log may wait for a reader; further lines are dropped and counted.
 _MOST_BYTES: Final = 1024 * 1024
 _AT_THE_END_S: Final = 0.5
 
 
 class LogOutlet(Outlet):
-    """Takes what is logged, at once and whatever becomes of it.
+    """An Outlet that drops lines if they cannot be written, and never raises or blocks.
 
-    A reader that has stopped would stop the whole bot with its next line, and a file on a full disk
-    is written again once there is room. What was let go of meanwhile is counted, and told.
+    Else a reader that has stopped would stop the whole bot with the next line. A file on a full
+    disk is written again once there is room. Dropped lines are counted, and the log tells how many.
     """
 
     most_bytes = _MOST_BYTES
     at_the_end_s = _AT_THE_END_S
 
     def __init__(self, stream: TextIO) -> None:
-        """Stand for `stream`, which must have a descriptor. Raises RuntimeError for no thread."""
+        """Replace `stream`, which must have a descriptor. Raises RuntimeError if no thread
+        starts."""
         super().__init__(stream)
         self._lost = 0
         self._ending = False
 
     def write(self, text: str) -> int:
-        """Take text, or let go of it; raises nothing."""
+        """Take text, or drop and count it; raises nothing."""
         if self._ending:
             self._at_once(text)
             return len(text)
@@ -48,18 +49,19 @@ class LogOutlet(Outlet):
         return len(text)
 
     def fileno(self) -> int:
-        """Return the descriptor, for what is written by a dying process."""
+        """Return the descriptor, to which faulthandler writes when the process dies."""
         return self.descriptor
 
     def _drained(self) -> None:
         super()._drained()
-        # A terminal may say that it has room, and hold up the end all the same.
+        # A terminal may say that it has room and block nevertheless, which would hold up the end.
         self._ending = not os.isatty(self.descriptor)
 
     def _at_once(self, text: str) -> None:
-        """Write without the thread, which stops where it stands: what ends a process may log too.
+        """Write on the caller's thread, because at the end of the process our own one is stopped.
 
-        Only as much as is taken at once, and behind all that came before.
+        The functions that end a process may log too. Only as much is written as is taken at once,
+        and only if nothing waits before it.
         """
         data = text.encode(self._encoding, "backslashreplace")
         room = select.poll()
@@ -69,7 +71,7 @@ class LogOutlet(Outlet):
                 data = data[os.write(self.descriptor, data[: select.PIPE_BUF]) :]
 
     def _tell_full(self, full: OSError) -> None:
-        """Tell nobody: this is where it would be told."""
+        """Do nothing: the message would go to this very stream."""
 
     def _tell_lost(self, full: OSError) -> None:
-        """Tell nobody."""
+        """Do nothing, as `_tell_full`."""

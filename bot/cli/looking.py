@@ -1,4 +1,7 @@
-"""`pending`, `show`, `explain`, `rules` and `status`: what can be read beside a running bot."""
+"""This module holds the commands `pending`, `show`, `explain`, `rules` and `status`.
+
+They only read, also beside a running bot.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ PageArgument = Annotated[int, typer.Argument(metavar="PAGE", min=1, help="Which 
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands of this module to the command line."""
     app.command("pending")(pending)
     app.command("show")(show)
     app.command("explain")(explain)
@@ -75,7 +78,8 @@ def pending(
 
 
 def _beside(config: Config) -> dict[str, str]:
-    """Say where nothing that is found says little: no database, or not the one of the bot."""
+    """Return words by key that explain an empty answer: there is no database, or a bot works with
+    another one. Empty if neither is so."""
     from bot.books import elsewhere_words, no_database, running_pid
 
     words = {
@@ -86,7 +90,8 @@ def _beside(config: Config) -> dict[str, str]:
 
 
 def _looked(config: Config, view: Callable[[Transaction, int], T]) -> T:
-    """Look at one proposal. Raises CannotOpen where there is no database to find it in."""
+    """Run a view of one proposal and return its value. Raises CannotOpen if there is no
+    database."""
     from bot.books import look
 
     if elsewhere := _beside(config).get("running_elsewhere"):
@@ -129,7 +134,8 @@ def show(
 
 
 def _added(config: Config, name: str) -> Mapping[str, Any]:
-    """Return what a tool adds by config, as its card says it; nothing where it cannot be made."""
+    """Return what a tool adds by its config, as its card shows it; empty if the tool cannot be
+    made."""
     from bot.chat.cards.card_facts import defaults_of
     from bot.tools.toolbox import ConfiguredToolbox
 

@@ -1,4 +1,5 @@
-"""Options that every command knows, before or after its name, and what they mean."""
+"""This module holds the options of every command, before or after its name, and reads the config
+that they name."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ ConfigOption = Annotated[
         show_default=False,
     ),
 ]
-#: Whether --json was said, also where nobody holds the context any more: for what goes wrong.
+#: True if --json was given; for errors that are told after the context of the command is gone.
 _JSON: Final = ContextVar("json", default=False)
 
 
@@ -45,27 +46,27 @@ JsonOption = Annotated[
 
 @dataclass(slots=True)
 class Given:
-    """What was said before the command's name."""
+    """The options that stand before the command's name."""
 
     config: Path | None = None
     json: bool = False
 
     def __post_init__(self) -> None:
-        """Begin anew: what an earlier command of this process was told does not count."""
+        """Set the JSON mark anew, so that an earlier command of this process has no effect."""
         _JSON.set(self.json)
 
 
 def config_path(context: typer.Context, config: Path | None) -> Path:
-    """Return the config file that is meant."""
+    """Return the config file: of the option, else SIGNOFF_CONFIG, else `config.yaml`."""
     given: Given = context.obj
     chosen = config or given.config
     return chosen or Path(os.environ.get("SIGNOFF_CONFIG") or "config.yaml")
 
 
 def config_of(context: typer.Context, config: Path | None, *, only_look: bool = False) -> Config:
-    """Read the config that is meant, without asking the rules where nothing is done by it.
+    """Read the config; with `only_look` the rules are not loaded, nor their settings checked.
 
-    Raises ConfigInvalid; to who only looks it also says what works all the same.
+    Raises ConfigInvalid. With `only_look`, a note on it says which commands work nevertheless.
     """
     from bot.config import ConfigInvalid, load_config
 
@@ -82,7 +83,8 @@ def config_of(context: typer.Context, config: Path | None, *, only_look: bool = 
 
 
 def _brakes_work(path: Path) -> bool:
-    """Say whether those commands can read of a broken config what they need."""
+    """Return True if `status`, `freeze` and their like can read what they need of a broken
+    config."""
     from bot.config import ConfigInvalid, load_what_is_needed
 
     try:
@@ -93,9 +95,9 @@ def _brakes_work(path: Path) -> bool:
 
 
 def some_config_of(context: typer.Context, config: Path | None) -> Config:
-    """Read of the config that is meant what verifying, copying and freezing need.
+    """Read the parts of the config that verifying, copying and freezing need.
 
-    What else is wrong with it is said, and stands in the way of nothing. Raises ConfigInvalid.
+    Mistakes in other parts are printed to standard error and do no harm. Raises ConfigInvalid.
     """
     from bot.config import load_what_is_needed
 
@@ -110,7 +112,7 @@ def some_config_of(context: typer.Context, config: Path | None) -> Config:
 
 
 def best_config_of(context: typer.Context, config: Path | None) -> Config:
-    """Read the config whole, or what is needed of it where something is wrong with it."""
+    """Read the whole config, or if it is invalid the parts that `some_config_of` reads."""
     from bot.config import ConfigInvalid
 
     try:
@@ -120,11 +122,11 @@ def best_config_of(context: typer.Context, config: Path | None) -> Config:
 
 
 def wants_json(context: typer.Context, json: bool) -> bool:
-    """Say whether the answer is to be JSON."""
+    """Return True if the answer is to be JSON."""
     given: Given = context.obj
     return json or given.json
 
 
 def json_said() -> bool:
-    """Say the same where there is no context any more."""
+    """Return True if --json was given; for callers that have no context any more."""
     return _JSON.get()

@@ -1,7 +1,8 @@
-"""What the command line prints: answers on standard output, troubles and progress on the other.
+"""Prints answers to standard output, and troubles and progress to standard error.
 
-`say…` tells what was done or found, which the exit code says as well: where it cannot be printed
-it goes to standard error. `give…` prints what a command was asked for: without it, it has failed.
+`say…` prints what was done or found, which the exit code says as well; if it cannot be printed, it
+goes to standard error. `give…` prints what a command was asked for; if it cannot be printed, the
+command has failed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def say(words: str) -> None:
-    """Tell what was done or found, whole and at once."""
+    """Print what was done or found, and flush it."""
     try:
         print(words, flush=True)
     except Unprinted as error:
@@ -33,12 +34,12 @@ def say(words: str) -> None:
 
 
 def say_line(value: Any) -> None:
-    """Tell it as JSON on one line."""
+    """Say a value as JSON on one line."""
     say(json.dumps(value))
 
 
 def say_done(words: str, *, as_json: bool) -> None:
-    """Tell that it was done."""
+    """Say that the command was done, in words or as JSON."""
     if as_json:
         say_line({"done": True, "code": None, "words": words})
     else:
@@ -46,41 +47,41 @@ def say_done(words: str, *, as_json: bool) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Tell it as one JSON document."""
+    """Say a value as one JSON document."""
     say(_document(value))
 
 
 def give(words: str) -> None:
-    """Print what was asked for, or a piece of it. Raises Unprinted."""
+    """Print the answer, or a piece of it. Raises Unprinted."""
     print(words)
 
 
 def give_json(value: Any) -> None:
-    """Print it as one JSON document. Raises Unprinted."""
+    """Print the answer as one JSON document. Raises Unprinted."""
     give(_document(value))
 
 
 def give_reply(reply: CommandReply) -> None:
-    """Print words and tables; drawn where a person looks, plain in a pipe. Raises Unprinted."""
+    """Print words and tables, drawn on a terminal and plain in a pipe. Raises Unprinted."""
     from bot.chat.terminal.render import Screen
 
     Screen().reply(reply)
 
 
 def complain(words: str) -> None:
-    """Say a trouble."""
+    """Print a trouble to standard error."""
     print(words, file=sys.stderr)
 
 
 def refuse(words: str, code: str | None = None, **more: Any) -> None:
-    """Say why a command came to nothing; whoever asked for JSON is answered with it as well."""
+    """Print why a command was not done; with --json, print it as JSON on standard output too."""
     complain(words if code is None else f"{words} ({code})")
     if json_said():
         say_line({"done": False, "code": code, "words": words, **more})
 
 
 def fail(words: str, exit_code: int = FAILED, code: str | None = None) -> NoReturn:
-    """Say a trouble, with its code where it has one, and end the command."""
+    """Print why the command was not done, with its code if it has one, and end the command."""
     refuse(words, code)
     raise typer.Exit(exit_code)
 
@@ -91,7 +92,10 @@ def _document(value: Any) -> str:
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show on a terminal how far a long work is; call the value with how much is done."""
+    """Show the progress of long work if standard error is a terminal.
+
+    Yields a function that is called with how much is done; it may be called on any thread.
+    """
     if not sys.stderr.isatty():
         yield lambda _done: None
         return
@@ -100,7 +104,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     shown = Console(stderr=True)
-    # What is written to standard output goes there, not above the bar.
+    # redirect_stdout=False: else rich would print the answer above the bar, on standard error.
     with Progress(*columns, console=shown, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)

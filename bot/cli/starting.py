@@ -1,4 +1,4 @@
-"""`run`, `reload` and `check-config`."""
+"""This module holds the commands `run`, `reload` and `check-config`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bot.config import Config, ConfigInvalid
     from bot.config.surfaces import Choice
 
-#: What became of a reload is looked for so often, this many seconds apart.
+#: How often, and how many seconds apart, `reload` looks for the answer of the bot.
 _LOOKS: Final = 100
 _LOOK_S: Final = 0.1
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -30,7 +30,7 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Log more, 
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands of this module to the command line."""
     app.command("run")(run)
     app.command("reload")(reload)
     app.command("check-config")(check_config)
@@ -49,7 +49,7 @@ def run(
     DISCORD_TOKEN=… signoff run            on Discord
     kill -HUP, or signoff reload           read the config again
     """
-    # A reload asked for while the bot still starts is no reason to die: it reads the config anyway.
+    # SIGHUP would kill a bot that still starts. It may be ignored: the config is read now anyway.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     _log_to_stderr(verbose)
     loaded = config_of(context, config)
@@ -94,22 +94,24 @@ def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption
 
 
 def _heard(said: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return what is another one after every reload."""
+    """Return the parts of a bot's note that differ after every reload."""
     return said.get("config"), said.get("refused")
 
 
 def _is_of(config: Config, said: Mapping[str, Any]) -> bool:
-    """Say whether that is a word on this very text: a reload that was under way when this one was
-    asked for may have read what stood there before."""
+    """Return True if the bot's note is about this very text of the config.
+
+    A reload that was under way when this one was asked for may have read an older text.
+    """
     read, refused = said.get("config"), said.get("refused")
     if read is None or Path(read["path"]).resolve() != config.path.resolve():
         return True
     digest = read["digest"] if not refused else refused.get("digest")
-    return digest in (None, config.text_digest)  # none of a former version, or of no text
+    return digest in (None, config.text_digest)  # None: a former version, or no text was read
 
 
 def _reloaded(pid: int, said: Mapping[str, Any]) -> str:
-    """Return what the bot works with now; ends the command where it took nothing."""
+    """Return words on what the bot works with now; end the command if it refused the config."""
     if refused := said.get("refused"):
         fail(refused["why"])
     read = said["config"]
@@ -186,5 +188,5 @@ def _log_to_stderr(verbose: bool) -> None:
     unhindered_errors()
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(stream=sys.stderr, level=level, format=_FORMAT)
-    # It tells each call with the whole address, and the query of a webhook's is often its secret.
+    # httpx logs the whole address of each call, and the query of a webhook is often its secret.
     logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Ctrl-C while the store's thread works through a long trail."""
+"""Lets Ctrl-C stop work on a reader's thread, such as the verification of a long trail."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def stoppable() -> Iterator[Callable[[], None]]:
-    """Yield what the work calls at every step; it raises KeyboardInterrupt once that was typed.
+    """Yield a function that the work calls at every step; after Ctrl-C it raises KeyboardInterrupt.
 
-    Only the work itself can end its thread early: who merely waits for that thread, as asyncio does
-    after Ctrl-C, waits for the end of the trail. An ignored SIGINT stays ignored.
+    Only the work itself can end its thread early: asyncio would wait for that thread after Ctrl-C,
+    until the end of the trail. An ignored SIGINT stays ignored.
     """
     asked = threading.Event()
 

@@ -1,4 +1,4 @@
-"""`audit verify` and `audit export`."""
+"""This module holds the commands `audit verify` and `audit export`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from bot.trail import Verified
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
-#: What the first entry of every trail names as the one before it.
+#: The hash that the first entry of every trail names as the one before it.
 _GENESIS: Final = "0" * 64
-#: Of an export so many lines are written before it is shown again how many there are.
+#: After how many lines of an export the progress is shown again.
 _SHOWN_EVERY: Final = 500
 
 HeadOption = Annotated[
@@ -39,7 +39,7 @@ HeadOption = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands of this module to the command line."""
     audit = typer.Typer(
         help="The audit trail: verify it, or write it out.",
         no_args_is_help=True,
@@ -133,7 +133,7 @@ def export(context: typer.Context, config: ConfigOption = None) -> None:
 
 
 def _shown_beside() -> AbstractContextManager[Callable[[int], None]]:
-    """Show how far the lines are, unless the lines themselves are shown."""
+    """Show the progress of the export, unless the terminal shows the lines themselves."""
     if sys.stdout.isatty():
         return nullcontext(lambda _done: None)
     return progress("Writing the trail out")

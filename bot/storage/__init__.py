@@ -1,4 +1,7 @@
-"""The books on disk: the port ProposalStore over SQLite, and one in memory (design section 11)."""
+"""This package implements the port ProposalStore over SQLite and in memory (design section 11).
+
+`bot/bootstrap.py` and the command line open a store with `open_store` or `open_reader`.
+"""
 
 from __future__ import annotations
 

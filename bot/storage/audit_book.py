@@ -1,4 +1,4 @@
-"""The audit trail over SQLite: the chain grows in the transaction of what it tells."""
+"""Keeps the audit trail over SQLite: an entry is written in the transaction that it records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.storage.record_rows import audit_row, entry_of, exported_of
 from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained
 from lifecycle.ports import RowRefused, StoreUnavailable
 
-#: JSON knows no larger number exactly, so that no hash could be taken of a later entry.
+#: JSON holds no larger integer exactly, so the hash of a later entry could not be computed.
 _LAST_SEQ: Final = 2**53 - 1
 _NO_HEAD: Final = (
     "The newest entry of the audit trail is none that Signoff wrote, so no other can follow it. "
@@ -22,23 +22,24 @@ _NO_HEAD: Final = (
 
 
 class AuditBook(Book):
-    """The append-only chain.
+    """The append-only chain. It runs on the thread of its connection: the writer's, or a reader's.
 
-    `known_head` spares a look at the table for every entry. It is forgotten when a transaction
-    begins before which another connection has written, as a command line may, and what it was
-    before comes back when a unit is undone, since its entries are gone then.
+    `known_head` saves a query for every entry. It is forgotten when a transaction begins and
+    another connection, such as a command line's, has written since the last one. When a unit is
+    undone, `known_head` is set back to what it was before the unit, because the entries are gone.
     """
 
     def __init__(self, connection: sqlite3.Connection, desk: Desk) -> None:
         """Begin without a head and with nothing to write."""
         super().__init__(connection, desk)
         self.known_head: tuple[int, str] | None = None
-        #: True while the file holds what may write in our place (`made_by_others`).
+        #: True while the file holds a foreign trigger or view (`made_by_others`): then every
+        #: written entry is read back. It is True until the first transaction has looked.
         self.is_watched = True
         self._unwritten: list[dict[str, Any]] = []
 
     def append(self, event: AuditEvent) -> AuditEntry:
-        """Chain one event behind the head. Raises StoreUnavailable where no entry can follow it."""
+        """Chain one event to the head. Raises StoreUnavailable if no entry can follow that head."""
         seq, head_hash = self.head()
         if type(seq) is not int or not 0 <= seq < _LAST_SEQ or type(head_hash) is not str:
             raise StoreUnavailable(_NO_HEAD)
@@ -48,7 +49,8 @@ class AuditBook(Book):
         return entry
 
     def write(self) -> None:
-        """Write what was chained since the last time."""
+        """Insert the entries that were chained since the last call. Raises what SQLite raises, and
+        RowRefused; the unit then fails at its end, even if it catches the error."""
         if self._unwritten:
             unwritten, self._unwritten = self._unwritten, []
             try:
@@ -60,9 +62,10 @@ class AuditBook(Book):
                 raise
 
     def _must_stand(self, written: list[dict[str, Any]]) -> None:
-        """Raise RowRefused unless just this stands behind what stood: no record, no action.
+        """Raise RowRefused unless the table holds exactly these entries from the first one on.
 
-        A trigger may swallow an entry, or put another one there, and SQLite says that all is well.
+        A trigger may drop or replace an entry while SQLite reports success. Without its record an
+        action must not happen.
         """
         rows = self._all("audit_written", first_seq=written[0]["seq"])
         if [tuple(row) for row in rows] != [(e["seq"], e["entry_hash"]) for e in written]:
@@ -72,7 +75,7 @@ class AuditBook(Book):
             )
 
     def back_to(self, head: tuple[int, str] | None) -> None:
-        """Undo what was chained behind `head`."""
+        """Set the head back and drop the unwritten entries; `head` None means to ask the table."""
         self.known_head = head
         self._unwritten.clear()
 
@@ -84,7 +87,7 @@ class AuditBook(Book):
         return self.known_head
 
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
-        """Return the trail of one proposal, oldest first."""
+        """Return the trail of one proposal, oldest first, entries not yet written included."""
         unwritten = (row for row in self._unwritten if row["proposal_id"] == proposal_id)
         return [
             *map(entry_of, self._all("audit_of", proposal_id=proposal_id)),
@@ -92,13 +95,13 @@ class AuditBook(Book):
         ]
 
     def page_of(self, proposal_id: str, after_seq: int, limit: int) -> Sequence[AuditEntry]:
-        """Return at most `limit` entries of one proposal behind `after_seq`, oldest first."""
+        """Return at most `limit` entries of one proposal after `after_seq`, oldest first."""
         self.write()
         place = {"proposal_id": proposal_id, "after_seq": after_seq, "limit": limit}
         return [*map(entry_of, self._all("audit_page_of", **place))]
 
     def first_of(self, proposal_id: str) -> int | None:
-        """Return the seq of the first entry of one proposal."""
+        """Return the seq of the first entry of one proposal, None if it has none."""
         row = self._one("first_entry_of", proposal_id=proposal_id)
         if row is not None:
             return int(row["seq"])
@@ -106,10 +109,10 @@ class AuditBook(Book):
         return next(unwritten, None)
 
     def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
-        """Return raw entries after `after_seq` exactly as stored."""
+        """Return at most `limit` raw entries after `after_seq`, exactly as stored."""
         self.write()
         usual = self.connection.text_factory
-        # Bytes that are no UTF-8 must be reported as a broken link, not stop the verification.
+        # Bytes that are not UTF-8 must be reported as a broken link, not stop the verification.
         self.connection.text_factory = _any_text
         try:
             rows = self._all("exported", after_seq=after_seq, limit=limit)

@@ -1,4 +1,4 @@
-"""What the books over SQLite have in common."""
+"""This module holds the base class of the books over SQLite."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from bot.storage.queries import QUERIES
 
 
 class Book:
-    """A connection and the statements by name."""
+    """Runs statements by name (`queries.sql`) on one connection, on the thread of that connection.
+
+    That is the writer's thread for a unit and a reader's for a view (`bot/storage/reader.py`).
+    """
 
     def __init__(self, connection: sqlite3.Connection, desk: Desk) -> None:
-        """Take the connection on whose thread every method is called, and the unit's desk."""
+        """Take the connection and the desk that all books of one transaction share.
+
+        Every method must be called on the thread of the connection.
+        """
         self.connection = connection
         self.desk = desk
 

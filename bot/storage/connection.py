@@ -1,4 +1,8 @@
-"""A connection to SQLite on a thread of its own, which runs whole functions in one hop."""
+"""This module opens SQLite connections: on a thread of their own, or plain on the caller's thread.
+
+The store has three: one that writes and two that read (`bot/storage/sqlite.py`). Copies and
+migrations use plain ones.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,13 @@ from bot.storage.remedies import remedy
 
 T = TypeVar("T")
 
-#: Raises CannotOpen for a database that must not be used.
+#: Looks at a database before anything is written; raises CannotOpen if it must not be used.
 Look = Callable[[sqlite3.Connection, Path], object]
 
 log: Final = logging.getLogger("signoff")
-#: The name under which a copy is made ready to take the database's place.
+#: The suffix of the file in which `restore` prepares a copy before it replaces the database.
 RESTORED: Final = ".restored"
-#: What the 19th and 20th byte of a database say of its journal.
+#: The 19th and 20th byte of a database file in WAL mode.
 _WAL_MODE: Final = b"\x02\x02"
 _STATEMENTS_KEPT: Final = 256
 _ROWS_A_HOP: Final = 64
@@ -36,26 +40,27 @@ class CannotOpen(Exception):
 
 
 class ConnectionClosed(Exception):
-    """It takes nothing any more."""
+    """The connection is closed or closing, so it runs no further function."""
 
 
 class Connection(aiosqlite.Connection):
-    """aiosqlite's connection with one method more.
+    """An aiosqlite connection that can also run a whole function on its thread, in one hop.
 
-    A hop to the thread costs more than a commit, and aiosqlite makes one for every statement. It
-    has no public way to run a whole function there, so `run` uses the queue that all its own
-    methods use; a test pins that the function runs on the connection's thread.
+    Its methods are called on the event loop. A hop to the thread costs more than a commit, and
+    aiosqlite makes one for every statement. It has no public way to run a whole function there, so
+    `run` uses the queue that all its own methods use; a test pins that the function runs on the
+    connection's thread.
     """
 
     def __init__(self, open_it: Callable[[], sqlite3.Connection]) -> None:
-        """Take what opens the connection; it is called on the thread."""
+        """Take the function that opens the connection; it is called on the connection's thread."""
         super().__init__(open_it, _ROWS_A_HOP)
         # A connection that nobody closed must not keep the process alive.
         self._thread.daemon = True
         self._closing = False
 
     async def opened(self) -> None:
-        """Open; where that fails, wait for the thread, which still has to report to this loop."""
+        """Open it. If that fails, wait for its thread, which still has to report to this loop."""
         try:
             await self
         except BaseException:
@@ -73,15 +78,16 @@ class Connection(aiosqlite.Connection):
         return value
 
     async def close(self) -> None:
-        """Finish what was accepted, then close; what comes meanwhile is refused at once."""
+        """Finish the accepted functions, then close; new ones are refused from now on."""
         self._closing = True
         await super().close()
 
 
 async def connect(path: Path, *, writing: bool, look: Look | None = None) -> Connection:
-    """Open `path`, to write or only to read. Raises CannotOpen with a sentence for people.
+    """Open `path` for writing or only for reading, on a new thread.
 
-    `look` is given the connection before anything is written.
+    `look` is called with the connection before anything is written. Raises CannotOpen with a
+    sentence for people.
     """
     connection = Connection(partial(open_plain, path, writing=writing, look=look))
     try:
@@ -93,13 +99,13 @@ async def connect(path: Path, *, writing: bool, look: Look | None = None) -> Con
 
 
 def open_plain(path: Path, *, writing: bool, look: Look | None = None) -> sqlite3.Connection:
-    """Open `path` as a plain sqlite3 connection with the pragmas in force.
+    """Open `path` as a plain sqlite3 connection with the pragmas set, on the caller's thread.
 
-    `look` is given it before anything is written: already the change into WAL mode stays with a
-    file. Raises what that raises, sqlite3.Error, and CannotOpen where `path` is no file, a writing
-    connection is not in WAL mode or a reading one cannot see the newest commits.
+    `look` is called before anything is written, because even the switch to WAL mode changes the
+    file. Raises what `look` raises, sqlite3.Error, and CannotOpen if `path` is not a file, if a
+    writing connection cannot get WAL mode, or if a reading one cannot see the newest commits.
     """
-    if path.exists() and not path.is_file():  # whoever opens a pipe waits for ever
+    if path.exists() and not path.is_file():  # opening a pipe would block for ever
         raise CannotOpen(
             f"{path} is no file: name one, as in `database: sqlite:///data/signoff.db`."
         )
@@ -111,7 +117,7 @@ def open_plain(path: Path, *, writing: bool, look: Look | None = None) -> sqlite
         uri=True,
         isolation_level=None,
         cached_statements=_STATEMENTS_KEPT,
-        # The thread may close in another thread's name when the loop has ended first.
+        # If the loop ends first, the connection may be closed on another thread than its own.
         check_same_thread=False,
     )
     try:
@@ -123,11 +129,11 @@ def open_plain(path: Path, *, writing: bool, look: Look | None = None) -> sqlite
 
 
 def sealed(path: Path) -> bool:
-    """Say whether `path` stands alone where nothing can be created, as copies and snapshots do.
+    """Return True if `path` is a WAL database without side files in a folder we cannot write to.
 
-    SQLite reads a database in WAL mode there only if it is told that nobody changes it, and then
-    takes no lock. Raises CannotOpen where its newest commits stand in a side file: they would be
-    left out, and a trail that lacks them would pass for whole.
+    A copy on a read-only disk is one. SQLite reads it only if it is told that nobody changes the
+    file (`immutable`), and then takes no lock. Raises CannotOpen if the `-wal` file holds commits:
+    they would be left out, and a trail that lacks them would pass for whole.
     """
     path = path.resolve()
     wal, shm = (path.with_name(path.name + side) for side in ("-wal", "-shm"))
@@ -143,18 +149,19 @@ def sealed(path: Path) -> bool:
 
 
 def _mode_of(path: Path) -> bytes:
-    with suppress(OSError), path.open("rb") as file:  # SQLite says what is wrong with the file
+    with suppress(OSError), path.open("rb") as file:  # SQLite will report what is wrong with it
         return file.read(20)[18:]
     return b""
 
 
 def _made_ready(path: Path) -> None:
-    """Make a new database the owner's alone: mails and parameters stand in it.
+    """Create a missing database file readable by its owner only: it will hold mails and parameters.
 
-    Raises CannotOpen where a restore was cut off before the copy took the name.
+    An existing file is left as it is, with a warning if it is empty. Raises CannotOpen if a restore
+    was interrupted before the copy got the name of the database.
     """
     if path.exists():
-        if not path.stat().st_size:  # cut to nothing, or left by a start that got no further
+        if not path.stat().st_size:  # truncated, or left by a start that got no further
             log.warning(
                 "The database %s is an empty file. Where proposals stood in it they are gone: stop "
                 "the bot and bring a copy back with: signoff restore FILE",
@@ -167,7 +174,7 @@ def _made_ready(path: Path) -> None:
             f"There is no database {path}, but {half.name} of a restore that did not come to its "
             "end. Run signoff restore again, or move that file away to begin empty."
         )
-    with suppress(OSError):  # SQLite says what is wrong with the folder
+    with suppress(OSError):  # SQLite will report what is wrong with the folder
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 

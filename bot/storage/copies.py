@@ -1,4 +1,8 @@
-"""Copies of the database: taken while the bot runs, brought back while none does."""
+"""Copies the database, for `signoff backup`, and puts a copy in its place, for `signoff restore`.
+
+Both run on the main thread of a command line, without a loop. A backup may be taken while the bot
+runs; a restore needs the lock, so that no bot runs meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +26,22 @@ from bot.storage.remedies import remedy
 Progress = Callable[[int], object]
 
 _PAGES_A_STEP: Final = 1_000
-#: What SQLite keeps beside a database. What it holds is read into whatever has that name by then.
+#: The files that SQLite keeps beside a database. SQLite applies their content to whatever database
+#: has that name when it is opened, also to another one.
 _SIDE_FILES: Final = ("-journal", "-wal", "-shm")
 
 
 def back_up(database: Path, file: Path, progress: Progress = lambda _done: None) -> None:
-    """Copy `database` into `file`, which must not exist, also while the bot writes.
+    """Copy `database` to `file`, which must not exist yet. The bot may write meanwhile.
 
-    `progress` is told how many pages are done. The copy is one file, checked and forced to disk
-    before it gets its name. Raises CannotOpen with a sentence; then no `file` arises.
+    `progress` is called with the number of pages done. The copy is one file, checked and forced to
+    disk before it gets its name. Raises CannotOpen with a sentence; then `file` is not created.
     """
     _check_free(file)
     if not database.exists():
         raise CannotOpen(f"There is no database {database} to copy.")
     with _alone_at(file):
-        _check_free(file)  # another one may have been faster
+        _check_free(file)  # another process may have made it before we had the lock
         _copy(database, file, progress, remedy)
 
 
@@ -52,8 +57,11 @@ def _check_free(file: Path) -> None:
 
 @contextmanager
 def _alone_at(file: Path) -> Iterator[None]:
-    """Let no other process make a copy of this name meanwhile: it would take the half that is made
-    from under its name, and its own half would be called the whole. Raises CannotOpen."""
+    """Keep other processes from making a copy of the same name meanwhile. Raises CannotOpen.
+
+    Two of them would share one `.part` file: the second would delete the first one's, and the
+    first would rename the second one's unfinished file to `file`.
+    """
     lock = FileLock(_half_of(file))
     try:
         lock.take()
@@ -73,11 +81,12 @@ def bring_back(
     progress: Progress = lambda _done: None,
     prepare: Callable[[Path], object] = lambda _fresh: None,
 ) -> Path | None:
-    """Put the copy `file` in the place of `database`; return where the old one stands now.
+    """Put the copy `file` in the place of `database`; return the path where the old one is kept.
 
-    `prepare` is given the copy before it takes the name. At every moment either database has it.
-    Raises CannotOpen where a process holds the database, or where `file` is no sound copy that
-    this program knows; then nothing has changed.
+    Returns None if there was no old one. `prepare` is called with the copy before it gets the name
+    `database`; at every moment one of the two databases has that name. Raises CannotOpen if a
+    process holds the database, or if `file` is no sound copy that this program knows; then the
+    database is unchanged.
     """
     if not file.exists():
         raise CannotOpen(f"There is no file {file}.")
@@ -90,7 +99,7 @@ def bring_back(
         own_folder(database.parent)
         lock.take()
         fresh = database.with_name(database.name + RESTORED)
-        # Of a restore that was cut off; SQLite would read them into this copy.
+        # Side files of an interrupted restore: SQLite would apply them to this copy.
         _without_side_files(fresh)
         _begun(file, fresh, progress)
         _prepared(fresh, prepare)
@@ -106,8 +115,11 @@ def bring_back(
 
 
 def _begun(file: Path, fresh: Path, progress: Progress) -> None:
-    """Copy `file`. From the first moment its name stands there, though empty: where all of this
-    ends in the middle, a start knows of it and begins no empty database."""
+    """Copy `file` to `fresh`, which is created empty first.
+
+    If the restore is interrupted, the next start sees `fresh` and does not begin with an empty
+    database (`connection._made_ready`).
+    """
     is_new = not fresh.exists()
     fresh.touch(mode=0o600)
     sync_folder(fresh.parent)
@@ -120,7 +132,7 @@ def _begun(file: Path, fresh: Path, progress: Progress) -> None:
 
 
 def _prepared(fresh: Path, prepare: Callable[[Path], object]) -> None:
-    """Have a copy made ready; all of it must then stand in its one file."""
+    """Call `prepare` on the copy. Afterwards all of it must be in one file; raises CannotOpen."""
     prepare(fresh)
     for side in (".lock", "-shm"):
         fresh.with_name(fresh.name + side).unlink(missing_ok=True)
@@ -157,14 +169,14 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
     def told(_status: int, remaining: int, total: int) -> None:
         progress(total - remaining)
 
-    half_made.touch(mode=0o600)  # mails and parameters stand in it
+    half_made.touch(mode=0o600)  # it will hold mails and parameters
     with (
         undisturbed(source),
         closing(open_plain(source, writing=False)) as original,
         closing(sqlite3.connect(half_made, isolation_level=None)) as copy,
     ):
-        # One snapshot: after each write of the bot SQLite would begin anew, and with a large
-        # database come to no end.
+        # All pages come from one snapshot. Else SQLite would start again after each write of the
+        # bot, and never finish with a large database.
         original.execute(QUERIES["begin_reading"])
         check_known(original, source)
         original.backup(copy, pages=_PAGES_A_STEP, progress=told)
@@ -177,10 +189,11 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
 
 
 def _kept_beside(database: Path) -> Path | None:
-    """Give the database a second name, and take its side files from under the first one.
+    """Link the old database to `<name>.before-<n>`, and remove its side files from the old name.
 
-    They would be read into the new one. What they hold is written into the database before, so
-    that it is whole under either name if this process ends right here.
+    SQLite would apply the side files to the new database. Their content is written into the old
+    database first, so that it is whole under either name if this process dies here. Returns the
+    new name, None if there was no database.
     """
     kept = None
     if database.exists():
@@ -195,7 +208,7 @@ def _kept_beside(database: Path) -> Path | None:
 
 
 def _left_beside(file: Path) -> Path | None:
-    """Return what a database that is gone left where a copy is to stand, None for nothing."""
+    """Return a side file that a database of this name left behind, None if there is none."""
     beside = (file.with_name(file.name + side) for side in _SIDE_FILES[:2])
     return next((each for each in beside if each.exists() and each.stat().st_size), None)
 
@@ -206,7 +219,7 @@ def _without_side_files(database: Path) -> None:
 
 
 def _emptied_wal(database: Path) -> None:
-    # A database that is too damaged for it is kept as it is, side files and all.
+    # A database too damaged for this is kept as it is, together with its side files.
     with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as old:
         old.execute(PRAGMAS["empty_wal"])
 

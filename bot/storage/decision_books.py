@@ -1,4 +1,7 @@
-"""What people decided, and the permits that came of it, over SQLite."""
+"""Keeps reviews and permits over SQLite.
+
+Both books run on the thread of their connection, as every book does.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from lifecycle.review import Review
 
 
 class ReviewBook(Book):
-    """What people decided."""
+    """The port Reviews. The reviews that a unit reads are remembered on the desk until it ends."""
 
     def of(self, proposal_id: str) -> Sequence[Review]:
         """Return all reviews of a proposal in the order in which they came."""
@@ -32,19 +35,19 @@ class ReviewBook(Book):
         self._do("add_review", review_row(review))
 
     def void(self, proposal_id: str, person: str | None, why: str) -> int:
-        """Make this person's approvals void, everyone's when None; return how many were."""
+        """Make this person's approvals void, everyone's if None; return how many were voided."""
         self.desk.reviews.pop(proposal_id, None)
         return self._do("void_reviews", {"proposal_id": proposal_id, "person": person, "why": why})
 
     def give_reason(self, proposal_id: str, person: str, reason: str) -> None:
-        """Set the reason of this person's latest stop."""
+        """Set the reason of this person's latest reject or roll back."""
         self.desk.reviews.pop(proposal_id, None)
         values = {"proposal_id": proposal_id, "person": person, "reason": reason}
         self._do("give_reason", values)
 
 
 class PermitBook(Book):
-    """Permits by id; each is used once."""
+    """The port Permits: permits by id; each is used once."""
 
     def add(self, permit: PermitRecord) -> None:
         """Store an issued permit."""
@@ -52,12 +55,12 @@ class PermitBook(Book):
         self._do("add_permit", permit_row(permit))
 
     def get(self, permit_id: str) -> PermitRecord | None:
-        """Return an issued permit."""
+        """Return the permit with this id, None if none was issued."""
         row = self._one("permit", permit_id=permit_id)
         return permit_of(row) if row else None
 
     def of(self, proposal_id: str, verb: str, attempt: int) -> PermitRecord | None:
-        """Return the latest permit of one verb and attempt of a proposal."""
+        """Return the latest permit of one verb and attempt of a proposal, None if there is none."""
         row = self._one("permit_of", proposal_id=proposal_id, verb=verb, attempt=attempt)
         return permit_of(row) if row else None
 
@@ -66,5 +69,5 @@ class PermitBook(Book):
         return [permit_of(row) for row in self._all("permits_of", proposal_id=proposal_id)]
 
     def consume(self, permit_id: str, at_ms: int) -> bool:
-        """Use the permit up; False where it was used before or is not known."""
+        """Use the permit up; return False if it was used before or is not known."""
         return self._do("consume_permit", {"permit_id": permit_id, "at_ms": at_ms}) == 1

@@ -1,9 +1,9 @@
-"""What a unit has at hand: rows are read once and written once, whatever it does in between.
+"""The desk is the row cache of a unit: each row is read once and written once.
 
-A unit moves the same proposal several times. The desk keeps what was read or moved and writes the
-last version of it when the unit ends, or when somebody asks a question about all proposals. Rows
-stay at hand for later units as long as no other connection has written, so that what somebody
-changed in the file is seen by the very next unit (ADR 0010).
+A unit may move the same proposal several times. The desk keeps the rows that were read or moved and
+writes the last version of each when the unit ends, or when a query about all proposals is asked.
+Rows stay cached for later units as long as no other connection has written; a change that somebody
+made in the file is therefore seen by the very next unit (ADR 0010).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.review import Review
 from lifecycle.state import State
 
-#: So many rows stay at hand, none of them larger than this; so many messages and flags.
+#: The most rows, messages and flags that are cached, and the largest row among them.
 _KEPT_ROWS: Final = 512
 _KEPT_MESSAGES: Final = 4_096
 _LARGEST_KEPT_BYTES: Final = 32_768
@@ -28,38 +28,44 @@ _LARGE_COLUMNS: Final = ("document", "r3_document", "rest", "verdict")
 
 
 class Desk:
-    """The proposals and wishes for cards of the unit under way, over one connection."""
+    """Holds the proposals and the wishes for cards of the current unit, over one connection.
+
+    It runs on the thread of that connection: the writer keeps one desk for its whole life, each
+    view on a reader's thread has a new one.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        """Begin with nothing at hand."""
+        """Begin with an empty cache."""
         self._connection = connection
         self._kept: OrderedDict[str, Proposal] = OrderedDict()
-        #: As the table holds them (None: not at all), where that is not what is kept.
+        #: Changed proposals that are not written yet, each as the table holds it (None: no row).
         self._written: dict[str, Proposal | None] = {}
         self._touched: set[str] = set()
-        #: Ids that this unit has asked for in vain.
+        #: Ids that this unit looked up and did not find.
         self._absent: set[str] = set()
         self._wanted: dict[tuple[str, str], int] = {}
-        #: What has ended and holds no money any more, once the rows beside it are written.
+        #: Ended proposals whose amounts must be settled once their spending rows are written.
         self._ended: list[Proposal] = []
-        #: Rows of other books that name a new proposal: statements and their values.
+        #: Rows of other books, as statements and values, that are written after the proposals.
         self._later: list[tuple[str, dict[str, Any]]] = []
         self._data_version: int | None = None
         self._failed: BaseException | None = None
-        #: True once a row was masked, until somebody has taken care of what it held before.
+        #: True once a row was masked, until the writer has told the side file to be emptied.
         self.has_covered = False
-        #: The flags by name, as text.
+        #: Short flags by name, as JSON text (None: never set).
         self.flags: dict[str, str | None] = {}
-        #: The reviews by proposal that this unit has read and not changed since.
+        #: The reviews that this unit has read, by proposal.
         self.reviews: dict[str, tuple[Review, ...]] = {}
-        #: Messages by (surface, id) that are known to stand in the table, and for which proposal.
+        #: The proposal of each message, by (surface, id), that is known to be in the table.
         self.messages: dict[tuple[str, str], str] = {}
 
-    # -- where units begin and end ---------------------------------------------------------
+    # -- beginning and end of units --------------------------------------------------------
 
     def look_around(self) -> bool:
-        """Forget everything where another connection has written, and say whether one has; at the
-        start of a transaction."""
+        """Clear the caches if another connection has written, and return whether one has.
+
+        Called at the start of a transaction. It also shrinks caches that grew too large.
+        """
         version = self._connection.execute(PRAGMAS["data_version"]).fetchone()[0]
         others_wrote: bool = version != self._data_version
         if others_wrote:
@@ -83,7 +89,7 @@ class Desk:
         self.reviews.clear()
 
     def undo(self) -> None:
-        """Forget what the unit did; its statements are undone by whoever began it."""
+        """Forget what the unit did; the writer undoes its statements."""
         for proposal_id in self._touched:
             self._kept.pop(proposal_id, None)
         self._written.clear()
@@ -95,15 +101,15 @@ class Desk:
         self.messages.clear()
 
     def forget(self) -> None:
-        """Forget everything: the transaction was undone."""
+        """Forget everything, because the whole transaction was undone."""
         self.undo()
         self._kept.clear()
 
     def write(self) -> None:
-        """Write what was changed, each row once.
+        """Write all changes, each row once.
 
-        A unit that went on after this had failed would lose what was on the desk: it fails again,
-        until the unit has ended.
+        If it fails, it raises the same error again until the unit ends. Else a unit that catches
+        the error and goes on would lose the changes that were on the desk.
         """
         if self._failed is not None:
             raise self._failed
@@ -114,7 +120,7 @@ class Desk:
             raise
 
     def fail(self, error: BaseException) -> None:
-        """Let the unit fail at its end, whatever it does about this error."""
+        """Make the unit fail with this error at its end, even if it catches the error."""
         self._failed = error
 
     def _write(self) -> None:
@@ -135,7 +141,7 @@ class Desk:
     # -- proposals ---------------------------------------------------------------------------
 
     def find(self, proposal_id: str) -> Proposal | None:
-        """Return the proposal as it stands in this unit."""
+        """Return the proposal as this unit left it, None if there is none."""
         kept = self._kept.get(proposal_id)
         if kept is not None:
             self._kept.move_to_end(proposal_id)
@@ -150,7 +156,10 @@ class Desk:
         return self.of_row(row)
 
     def of_row(self, row: sqlite3.Row) -> Proposal:
-        """Return the proposal of a row just read; what is at hand already is the same."""
+        """Return the proposal of a row just read, the cached object if there is one.
+
+        Both are equal, because pending changes are written before a query is asked.
+        """
         kept = self._kept.get(row["proposal_id"])
         if kept is not None:
             return kept
@@ -160,15 +169,16 @@ class Desk:
         return proposal
 
     def add(self, proposal: Proposal) -> None:
-        """Note a new proposal; where its id is taken the unit fails when it is written."""
+        """Note a new proposal. Raises RowChanged if its id is cached; if the id is taken in the
+        table alone, the unit fails when the proposal is written."""
         if proposal.proposal_id in self._kept:
             raise RowChanged(f"There already is a proposal {proposal.proposal_id}.")
         self._change(proposal, None)
 
     def save(self, proposal: Proposal, seen: Proposal) -> bool:
-        """Note a move where (state, version) still are those of `seen`.
+        """Note a move and return True, if (state, version) still are those of `seen`; else False.
 
-        What is not at hand is written straight away: the statement itself compares.
+        If the proposal is not cached, it is written at once, and the statement itself compares.
         """
         stands = self._kept.get(proposal.proposal_id)
         if stands is None:
@@ -187,9 +197,9 @@ class Desk:
         return True
 
     def _keep(self, proposal: Proposal) -> None:
-        """Keep what was just written, unless it is large or has ended; in no case another's own.
+        """Cache a proposal that was just written, unless it is large or has ended.
 
-        What somebody else holds, and may change, is kept as it was written.
+        A copy is cached, because the unit still holds the object and might change its JSON.
         """
         own = None if proposal.terminal else own_copy(proposal, _LARGEST_KEPT_BYTES)
         if own is None:
@@ -198,11 +208,11 @@ class Desk:
             self._kept[proposal.proposal_id] = own
 
     def add_beside(self, query: str, row: dict[str, Any]) -> None:
-        """Note a row that names a proposal: it is written behind that one."""
+        """Note a row of another book; it is written after the proposal that it names."""
         self._later.append((query, row))
 
     def is_new(self, proposal_id: str) -> bool:
-        """Say whether this unit added the proposal and no table knows of it yet."""
+        """Return True if this unit added the proposal and has not written it yet."""
         return self._written.get(proposal_id, self) is None
 
     def must_be_written(self, proposal_id: str) -> None:
@@ -232,7 +242,7 @@ class Desk:
             self._keep(proposal)
 
     def _settle_spending(self, ended: Proposal) -> None:
-        """Let what it held count for a day where it was completed, and no more where it was not."""
+        """Set the amounts of a completed proposal to count for a day; delete those of any other."""
         values = {"proposal_id": ended.proposal_id, "at_ms": ended.decided_at_ms}
         completed = ended.state is State.COMPLETED
         query = "spending_completed" if completed else "spending_released"
@@ -247,7 +257,7 @@ class Desk:
         return self._connection.execute(statement, changes).rowcount
 
     def write_all_but(self, proposal_id: str) -> None:
-        """Write what was changed, unless that is nothing but this proposal."""
+        """Write all changes, unless this proposal and its rows are the only ones changed."""
         beside = (row["proposal_id"] for _, row in self._later)
         if {*self._written, *beside} - {proposal_id}:
             self.write()
@@ -260,7 +270,7 @@ class Desk:
         self._wanted[key] = max(version, self._wanted.get(key, version))
 
     def wants(self, proposal_id: str) -> bool:
-        """Say whether a card of this proposal is wanted, and that not yet written."""
+        """Return True if a wish for a card of this proposal is not written yet."""
         return any(wanted == proposal_id for wanted, _ in self._wanted)
 
 

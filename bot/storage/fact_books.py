@@ -1,4 +1,7 @@
-"""What was told beside the proposals, over SQLite: evidence, tasks, and small facts."""
+"""Keeps evidence, tasks and flags over SQLite.
+
+The books run on the thread of their connection, as every book does.
+"""
 
 from __future__ import annotations
 
@@ -11,54 +14,54 @@ from bot.storage.record_rows import packet_of, packet_row, task_of
 from bot.storage.remembered import REMEMBERED_MS
 from lifecycle.records import EvidencePacket, Task
 
-#: Flags that are longer are read each time.
+#: Longer flags (in characters) are not cached, but read each time.
 _SHORT_FLAG: Final = 1_024
 
 
 class RecordedEvidence(Book):
-    """What sources observed."""
+    """The port EvidenceBook: what sources observed."""
 
     def get(self, evidence_id: str) -> EvidencePacket | None:
-        """Return the packet with this id."""
+        """Return the packet with this id, None if there is none."""
         row = self._one("evidence", evidence_id=evidence_id)
         return packet_of(row) if row else None
 
     def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
-        """Return up to `limit` ids of packets behind `after_id`, in order."""
+        """Return up to `limit` ids of packets after `after_id`, in order."""
         rows = self._all("evidence_after", after_id=after_id, limit=limit)
         return [row["evidence_id"] for row in rows]
 
     def put(self, packet: EvidencePacket) -> None:
-        """Record a packet; the latest under an id is the one that counts."""
+        """Record a packet; a later packet with the same id replaces it."""
         self._do("put_evidence", packet_row(packet))
 
 
 class BacklogBook(Book):
-    """Tasks that proposals came from."""
+    """The port Backlog: the tasks that proposals came from."""
 
     def put(self, task: Task) -> None:
-        """Keep where a proposer's task stands."""
+        """Store the state of a proposer's task."""
         self._do("put_task", {name: getattr(task, name) for name in Task.__slots__})
 
     def get(self, actor: str, task_id: str) -> Task | None:
-        """Return the proposer's task."""
+        """Return the proposer's task, None if there is none."""
         row = self._one("task", actor=actor, task_id=task_id)
         return task_of(row) if row else None
 
     def tasks(self, actor: str, limit: int, after_id: str = "") -> Sequence[Task]:
-        """Return a proposer's tasks by id, a page at a time."""
+        """Return up to `limit` tasks of a proposer after `after_id`, by id."""
         rows = self._all("tasks", actor=actor, limit=limit, after_id=after_id)
         return [task_of(row) for row in rows]
 
 
 class FlagBook(Book):
-    """Small facts that survive a restart."""
+    """The port Flags: small facts that survive a restart, and the events heard lately."""
 
     def get(self, name: str) -> Any:
-        """Return the JSON value of a flag, None where it was never set.
+        """Return the JSON value of a flag, None if it was never set.
 
-        What somebody wrote there that is no JSON is a text like any other: whoever asks expects
-        something else, and knows what to do then.
+        If somebody wrote text there that is not JSON, the text itself is returned. Every caller
+        checks the shape of a flag, and treats such a text like any other wrong shape.
         """
         flags = self.desk.flags
         if name in flags:
@@ -76,12 +79,15 @@ class FlagBook(Book):
             return str(text)
 
     def put(self, name: str, value: Any) -> None:
-        """Set a flag."""
+        """Set a flag to a JSON value."""
         self.desk.flags.pop(name, None)
         self._do("put_flag", {"name": name, "value": dump(value)})
 
     def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:
-        """Remember an event and forget some old ones; False where it was known for 24 hours."""
+        """Remember an event; return False if it was heard in the 24 hours before `at_ms`.
+
+        Also deletes a few older events.
+        """
         before_ms = at_ms - REMEMBERED_MS
         values = {"surface": surface, "event_id": event_id, "at_ms": at_ms}
         first = self._do("remember_event", values | {"before_ms": before_ms}) == 1

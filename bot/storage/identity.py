@@ -1,7 +1,8 @@
-"""Which database this is: what waits outside of it, and is of it alone, names it.
+"""Every database has a name, by which the stops in the spool say which database they are for.
 
-A copy is the same one; an empty file, or a store in memory, is another. A copy that was made to be
-kept knows that it is one, as long as nothing was written into its trail.
+The name is a flag, so a copy of the file has the same name; an empty file or a store in memory has
+another one. A file made by `signoff backup` also holds a mark that it is a mere copy. The mark
+counts as long as the trail has no entry beyond those that were copied.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bot.storage.queries import QUERIES
 from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
 
 _FLAG: Final = "database_id"
-#: Set while stops may wait under a name that it had before this one.
+#: True while stops may wait under a name that the database had before the present one.
 _FORGOTTEN: Final = "database_id_forgotten"
 _BYTES: Final = 8
 _ID: Final = re.compile(r"[0-9a-f]{16}")
@@ -34,11 +35,11 @@ _MERE_COPY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the database is known as, None where nothing names it yet.
+    """The name of the database, None if it has none yet.
 
-    `forgotten`: it may have had a name that it does not know, as where somebody wrote over it, or a
-    copy from before there were names was brought back. What waits for a name that is not its own
-    may then be of it.
+    `forgotten` is True if it may have had another name before: somebody overwrote the flag, or
+    `restore` brought back a copy from before there were names. A stop in the spool that names
+    another database may then be for this one.
     """
 
     name: str | None
@@ -46,7 +47,7 @@ class Known:
 
 
 def known_of(tx: Transaction) -> Known:
-    """Return what the database is known as; a view. An empty one has forgotten nothing."""
+    """Return the name of the database; a view. One with an empty trail has forgotten no name."""
     told = tx.flags.get(_FLAG)
     named = isinstance(told, str) and _ID.fullmatch(told) is not None
     nameless = not named and tx.audit.head()[0] > 0
@@ -54,11 +55,12 @@ def known_of(tx: Transaction) -> Known:
 
 
 async def known_as(store: ProposalStore, others_wait: Callable[[str | None], bool]) -> Known:
-    """Return what the database is known as from now on; it is named where it has no name and can
-    be written.
+    """Return the name of the database at a start; give it one if it has none and can be written.
 
-    That it has forgotten another name is remembered as long as stops wait which name one and were
-    not carried out by the one that is given here (`others_wait`): this process may end before.
+    `others_wait(name)` says whether a stop waits that names another database and that the database
+    `name` has not carried out. As long as one does, `forgotten` is kept in the database, because
+    this process may end before it has carried them all out. If the store cannot be read, the answer
+    is no name and `forgotten`; if it can only be read, the answer is what was read.
     """
     known = None
     try:
@@ -80,22 +82,29 @@ def _named(tx: Transaction, *, forgotten: bool) -> Known:
 
 
 def forget_name(tx: Transaction, but: str | None) -> None:
-    """Let a copy that is brought back forget its name, unless it takes the place of the very
-    database that has it (`but`): it may still work elsewhere, and what waits then is of both."""
+    """Remove the name from a copy that `restore` brings back, unless it replaces the database of
+    the same name (`but`). Else that database may still be in use elsewhere, and a stop that names
+    it might be for either of the two."""
     if known_of(tx).name != but:
         tx.flags.put(_FLAG, None)
 
 
 def note_mere_copy(copy: sqlite3.Connection) -> None:
-    """Write into a copy how far its trail goes; raises sqlite3.Error. Rows come by name."""
+    """Mark a copy as a mere one by writing the last seq of its trail into it.
+
+    Its `row_factory` must be sqlite3.Row. Raises sqlite3.Error.
+    """
     head = copy.execute(QUERIES["audit_head"]).fetchone()
     seq = head["seq"] if head is not None else 0
     copy.execute(QUERIES["put_flag"], {"name": _COPIED, "value": dump({"seq": seq})})
 
 
 async def check_brought_back(store: ProposalStore, file: Path | None) -> None:
-    """Raise CannotOpen for a copy as it was made: nobody has put in question what it has open,
-    which may have been done since (ADR 0016)."""
+    """Raise CannotOpen if the store is a copy that `restore` has not brought back.
+
+    What is open in it may have been carried out since it was made, and only `restore` voids the
+    approvals in it (ADR 0016).
+    """
     if await store.read(_is_mere_copy):
         raise CannotOpen(_MERE_COPY.format(file))
 

@@ -1,4 +1,4 @@
-"""JSON as it stands in a column: what is read equals what was written."""
+"""Writes and reads JSON for a column, so that the value read equals the value written."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import orjson
 
 
 def dump(value: Any) -> str:
-    """Write a JSON value as text.
+    """Return a JSON value as text.
 
-    A leading blank marks what orjson cannot hold (integers beyond 64 bits, lone surrogates), so
-    that `load` reads it with the reader that can. Raises TypeError for what is not JSON.
+    A leading blank marks a value that orjson cannot hold (integers beyond 64 bits, lone
+    surrogates), so that `load` reads it with the standard library. Raises TypeError for what is
+    not JSON.
     """
     try:
         return orjson.dumps(value, default=_plain).decode()
@@ -22,7 +23,7 @@ def dump(value: Any) -> str:
 
 
 def load(text: str) -> Any:
-    """Read what `dump` wrote."""
+    """Return the value that `dump` wrote. Raises ValueError for text that is not JSON."""
     return json.loads(text) if text.startswith(" ") else orjson.loads(text)
 
 

@@ -1,4 +1,7 @@
-"""What is counted against limits, over SQLite: money that is spent, and uses of tools."""
+"""Keeps over SQLite what counts against limits: money spent, and uses of tools.
+
+Both books run on the thread of their connection, as every book does.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from bot.storage.remembered import REMEMBERED_MS
 from lifecycle.ports import RowUnreadable
 from lifecycle.records import Money
 
-#: When what is open counts: for as long as it is (query `add_spending`).
+#: The `at_ms` of amounts of an open proposal: they count until it ends (query `add_spending`).
 _UNTIL_IT_ENDS: Final = 2**63 - 1
 
 
 class SpendingBook(Book):
-    """Amounts of money for the daily limit."""
+    """The port Spending: amounts of money for the daily limit."""
 
     def add(self, actor: str, proposal_id: str, amounts: Iterable[Money]) -> None:
         """Note the amounts of a new proposal; the desk settles them when it ends."""
@@ -27,12 +30,14 @@ class SpendingBook(Book):
             self.desk.add_beside("add_spending", values | amount)
 
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
-        """Sum by currency, exactly, what is open and what was completed since then."""
+        """Return the exact sums by currency of the proposer's open proposals and of those completed
+        since `since_ms`; the proposal `but_id` is left out."""
         self.desk.write_all_but(but_id)
         return _sums(self._all("spent", actor=actor, since_ms=since_ms, but_id=but_id))
 
     def held(self, actor: str, proposal_id: str, ended_at_ms: int | None) -> Mapping[str, Decimal]:
-        """Sum by currency what one proposal counts for."""
+        """Return the sums by currency that one proposal counts for; `ended_at_ms` is None while it
+        is open."""
         self.desk.write()
         at_ms = _UNTIL_IT_ENDS if ended_at_ms is None else ended_at_ms
         values = {"actor": actor, "proposal_id": proposal_id, "at_ms": at_ms}
@@ -40,7 +45,7 @@ class SpendingBook(Book):
 
 
 def _sums(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Decimal]:
-    """Sum by currency, exactly; raises RowUnreadable for what is no amount."""
+    """Return the exact sums by currency; raises RowUnreadable if a row holds no finite amount."""
     sums: defaultdict[str, Decimal] = defaultdict(Decimal)
     for row in rows:
         try:
@@ -54,10 +59,10 @@ def _sums(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Decimal]:
 
 
 class UseBook(Book):
-    """Accepted evaluations of the last 24 hours."""
+    """The port Uses: accepted evaluations of the last 24 hours, for the rate of a tool."""
 
     def add(self, actor: str, tool: str, at_ms: int) -> None:
-        """Note one accepted evaluation and forget some old ones."""
+        """Note one accepted evaluation and delete a few that are too old to count."""
         self._do("add_use", {"actor": actor, "tool": tool, "at_ms": at_ms})
         self._do("forget_uses", {"before_ms": at_ms - REMEMBERED_MS})
 

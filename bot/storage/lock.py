@@ -1,4 +1,4 @@
-"""One writing process a database: an advisory lock on a file beside it."""
+"""Only one process may write a database; an advisory lock on a file beside it ensures that."""
 
 from __future__ import annotations
 
@@ -17,41 +17,45 @@ from bot.process_age import birth_of
 from bot.storage.connection import CannotOpen
 from bot.storage.remedies import MORE_FILES
 
-#: Of the lock file so many bytes hold the number of the process, and as many its birth.
+#: The lock file holds the process number in so many bytes at most, and its birth in as many.
 _LONGEST_NUMBER: Final = 20
 
 
 class AlreadyRunning(CannotOpen):
-    """Another process holds the database."""
+    """Another process holds the lock on the database."""
 
 
 class FileLock:
     """Holds `<database>.lock` from `take` until `release`, or until the process ends.
 
-    The kernel lets go of it however the process dies; the file itself stays. Children do not
-    inherit the descriptor, and copies that are forked close it.
+    The bot uses it on the event loop, `backup` and `restore` on their main thread. The kernel
+    releases the lock however the process dies; the file itself stays. Programs that are started do
+    not inherit the descriptor, and forked copies of the process close it (`bot.forked`).
     """
 
     def __init__(self, database: Path) -> None:
-        """Name the database; nothing is taken yet. Raises what `path_of_lock` does."""
+        """Name the database; nothing is locked yet. Raises what `path_of_lock` raises."""
         self.path = path_of_lock(database)
         self.database = database.resolve()
         self._descriptor: int | None = None
 
     def take(self) -> None:
-        """Take the lock at once. Raises AlreadyRunning, naming who holds it, else CannotOpen."""
+        """Take the lock, or raise AlreadyRunning with the number of the process that holds it.
+
+        Tries for less than 0.2 s. Raises CannotOpen if the lock file cannot be made or written.
+        """
         descriptor = self._taken()
-        while not _lies_at(self.path, descriptor):  # removed in this very moment
+        while not _lies_at(self.path, descriptor):  # somebody removed the file before we had it
             os.close(descriptor)
             descriptor = self._taken()
         self._descriptor = descriptor
         keep_from_copies(self)
 
     def keep(self) -> bool:
-        """Take the lock anew where its file was removed or exchanged by hand; True where it was.
+        """Take the lock again if its file was removed or replaced by hand; return True if it was.
 
-        A lock on a file that nobody finds keeps nobody out. Raises AlreadyRunning where another
-        process has taken the database by now, CannotOpen where no file can be made.
+        A lock on a file that has lost its name keeps nobody out. Raises AlreadyRunning if another
+        process has locked the database by now, CannotOpen if no lock file can be made.
         """
         former = self._descriptor
         if former is None or _lies_at(self.path, former):
@@ -80,14 +84,14 @@ class FileLock:
         return descriptor
 
     def release(self) -> None:
-        """Let go; does nothing where the lock is not held."""
+        """Release the lock; do nothing if it is not held."""
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
             os.ftruncate(descriptor, 0)
             os.close(descriptor)
 
     def let_go_in_copy(self) -> None:
-        """Close what a copy of the process has of it: that would hold it as long as it lives."""
+        """Close the descriptor in a forked copy of the process, which would hold the lock else."""
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
             os.close(descriptor)
@@ -101,7 +105,7 @@ class FileLock:
 
 
 def _own_lines() -> bytes:
-    """Return the number of this process, and its birth where that can be seen."""
+    """Return the number of this process and its birth, an empty line if that cannot be read."""
     number, birth = os.getpid(), ""
     with suppress(OSError, psutil.Error):
         birth = birth_of(number)
@@ -121,14 +125,12 @@ def _remedy(error: OSError) -> str:
 
 
 def path_of_lock(database: Path) -> Path:
-    """Return the lock file of a database; a link to it is the same database.
-
-    Raises CannotOpen for a link that leads back to itself.
-    """
+    """Return the path of the lock file of a database. A symbolic link is resolved first, so that
+    all names of one database have one lock. Raises CannotOpen for a link that leads to itself."""
     try:
         found = database.resolve()
-        # Python 3.13 raises nothing and leaves the link; a folder that is closed is no loop.
-        looped = os.path.islink(found)  # noqa: PTH114 - the other one raises over such a folder
+        # Python 3.13 raises nothing and leaves the link. A folder without permission is no loop.
+        looped = os.path.islink(found)  # noqa: PTH114 - Path.is_symlink raises over such a folder
     except (OSError, RuntimeError):
         looped = True
     if looped:
@@ -137,22 +139,22 @@ def path_of_lock(database: Path) -> Path:
 
 
 def number_in(written: bytes) -> int | None:
-    """Return the process that a lock file names in its first line, None where it names none."""
+    """Return the process number in the first line of a lock file, None if there is none."""
     number = written.partition(b"\n")[0].strip()
     return int(number) if number.isdigit() else None
 
 
 def birth_in(written: bytes) -> str | None:
-    """Return the birth of that process (`bot.process_age`), None where a lock file has none.
+    """Return the birth of that process (`bot.process_age`), None if the lock file has none.
 
-    A former version wrote none: behind its number nothing stands up to the note.
+    Former versions wrote none: only zero bytes follow their number, up to the note.
     """
     birth = b"".join(written.split(b"\n", 2)[1:2])[:_LONGEST_NUMBER]
     return birth.strip(b"\0 ").decode("ascii", "replace") or None
 
 
 def _lies_at(path: Path, descriptor: int) -> bool:
-    """Say whether the open file still is the one that is found under this name."""
+    """Return True if the open file still is the one that has this name."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except OSError:
@@ -160,7 +162,7 @@ def _lies_at(path: Path, descriptor: int) -> bool:
 
 
 def _locked(descriptor: int) -> bool:
-    """Try a few times: a bot that is just ending lets go in an instant."""
+    """Try a few times and return True if the lock was got: a bot that ends releases it shortly."""
     for pause_s in (0.02, 0.05, 0.1, 0):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

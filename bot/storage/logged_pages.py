@@ -1,7 +1,8 @@
-"""Which pages stand in the log of a database, as the frames there say (sqlite.org/walformat).
+"""Reads from the log of a database (`-wal`) which pages it holds (sqlite.org/walformat).
 
-The file of the log alone may be opened beside SQLite: at the end of any other of its files the
-system lets go of the locks that SQLite holds on it.
+`bot/storage/place.py` calls it on the writer's thread. Only the log may be opened beside SQLite:
+when a process closes any other file of the database, the system releases the POSIX locks that
+SQLite holds on that file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-#: How many bytes stand before all pages of the log, and before each.
+#: The sizes in bytes of the header of the log, and of the header before each page.
 LOG_HEAD: Final = 32
 FRAME_HEAD: Final = 24
 _HEAD: Final = struct.Struct(">8xI4x8s8x")
@@ -20,25 +21,28 @@ _FRAME: Final = struct.Struct(">II8s8x")
 
 
 class LogEnd(NamedTuple):
-    """Where a commit ends, in bytes from the beginning, in the round of the log that bears `mark`:
-    whenever it is begun anew, it bears another one."""
+    """The offset `at`, in bytes, at which a commit ends in the log.
+
+    `mark` is the salt of the log at that time: SQLite changes it whenever it starts the log again
+    from the beginning.
+    """
 
     mark: bytes = b""
     at: int = LOG_HEAD
 
 
 def logged_pages(log: Path, behind: LogEnd) -> frozenset[int]:
-    """Return the numbers of the pages of all commits in the log behind that one, counted from 1;
-    of all of them where the log was begun anew since.
+    """Return the numbers, counted from 1, of the pages of all commits in the log after `behind`.
 
-    What an earlier round of the log left behind them bears another mark and is none of them, and
-    nor is what no commit ends. Raises OSError where the log cannot be read.
+    If the log was started again since, all its commits count. Frames that an earlier round of the
+    log left have another mark and do not count, nor do frames that no commit frame follows. Raises
+    OSError if the log cannot be read.
     """
     return frozenset().union(*(pages for _, pages in _commits(log, behind)))
 
 
 def log_end(log: Path, behind: LogEnd) -> LogEnd:
-    """Return where the newest commit ends, looking from an older one on. Raises OSError."""
+    """Return where the newest commit ends, reading on from `behind`. Raises OSError."""
     newest = behind
     for end, _ in _commits(log, behind):
         newest = end
@@ -46,7 +50,7 @@ def log_end(log: Path, behind: LogEnd) -> LogEnd:
 
 
 def _commits(log: Path, behind: LogEnd) -> Iterator[tuple[LogEnd, set[int]]]:
-    """Yield where each commit ends, with its pages."""
+    """Yield the end of each commit after `behind`, with the numbers of its pages."""
     with log.open("rb", buffering=0) as file:
         number, size = file.fileno(), os.fstat(file.fileno()).st_size
         head = os.pread(number, LOG_HEAD, 0)
@@ -57,7 +61,7 @@ def _commits(log: Path, behind: LogEnd) -> Iterator[tuple[LogEnd, set[int]]]:
         while (end := at + FRAME_HEAD + page_bytes) <= size:
             head = os.pread(number, FRAME_HEAD, at)
             if len(head) < FRAME_HEAD:
-                return  # another program emptied it meanwhile
+                return  # another program emptied the log meanwhile
             page, ends_commit, own = _FRAME.unpack(head)
             if own != mark:
                 return

@@ -1,4 +1,8 @@
-"""A store in the memory of the process, for trying out: the same law, gone at the end."""
+"""This module holds the store in the memory of the process, for trying out (`database: "memory:"`).
+
+It implements the same ports as the store over SQLite, and everything in it is gone when the process
+ends. Units and views run on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,10 @@ T = TypeVar("T")
 
 
 class MemoryTransaction:
-    """All books over dictionaries that one journal undoes."""
+    """Implements the port Transaction: all books over dictionaries that one journal can undo.
+
+    There is one for the life of the store, used on the event loop only.
+    """
 
     def __init__(self, journal: Journal) -> None:
         """Open empty books."""
@@ -51,11 +58,11 @@ class MemoryTransaction:
         self.flags: Flags = FlagTable(journal)
 
     def write_down(self) -> None:
-        """Do nothing: what a unit changes stands in the tables at once."""
+        """Do nothing: what a unit changes is in the tables at once."""
 
 
 class MemoryStore:
-    """Implements the port ProposalStore. A unit runs between two looks of the event loop."""
+    """Implements the port ProposalStore on the event loop: a unit runs whole, within one step."""
 
     def __init__(self) -> None:
         """Begin empty."""
@@ -64,8 +71,8 @@ class MemoryStore:
         self._closed = False
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
-        """Run `unit`; what it raises undoes it and is raised here."""
-        # Others come in between here as they do where a thread answers, and never later.
+        """Run `unit` and return its value; if it raises, undo it and raise that here."""
+        # Give other tasks a turn here, as the wait for the writer's thread would, and only here.
         await asyncio.sleep(0)
         self._check_open()
         try:
@@ -77,7 +84,8 @@ class MemoryStore:
         return value
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
-        """Run `view` on what is there now; StoreUnavailable where it tries to write."""
+        """Run `view` on the present rows and return its value; raises StoreUnavailable if it tries
+        to write."""
         await asyncio.sleep(0)
         self._check_open()
         self._journal.reading = True
@@ -87,7 +95,7 @@ class MemoryStore:
             self._journal.reading = False
 
     async def close(self) -> None:
-        """Take no more."""
+        """Run no further unit or view: from now on they raise StoreClosed."""
         self._closed = True
 
     def _check_open(self) -> None:

@@ -1,4 +1,4 @@
-"""The append-only chain in memory."""
+"""Keeps the append-only chain for `database: "memory:"`; it is used on the event loop."""
 
 # ruff: noqa: D102 - the ports say what each method means
 

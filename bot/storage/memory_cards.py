@@ -1,4 +1,4 @@
-"""Cards and messages in memory."""
+"""Keeps cards and messages for `database: "memory:"`; both tables are used on the event loop."""
 
 # ruff: noqa: D102 - the ports say what each method means
 
@@ -83,7 +83,7 @@ class CardTable:
         return sorted(found, key=lambda card: card.proposal_id)[:limit]
 
     def _put(self, card: Card, stood: _Wish | None) -> None:
-        """Write a card; one that was stale already keeps its turn."""
+        """Write a card; a card that was stale already keeps its place in the queue."""
         self._proposals.must_exist(card.proposal_id)
         if stood is not None and stood.stale:
             turn = stood.turn

@@ -1,4 +1,4 @@
-"""What people decided, and the permits that came of it, in memory."""
+"""Keeps reviews and permits for `database: "memory:"`; both tables are used on the event loop."""
 
 # ruff: noqa: D102 - the ports say what each method means
 

@@ -1,4 +1,4 @@
-"""What was told beside the proposals, in memory: evidence, tasks, and small facts."""
+"""Keeps evidence, tasks and flags for `database: "memory:"`; all are used on the event loop."""
 
 # ruff: noqa: D102 - the ports say what each method means
 

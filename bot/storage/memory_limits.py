@@ -1,4 +1,4 @@
-"""What is counted against limits, in memory: money that is spent, and uses of tools."""
+"""Keeps spending and uses of tools for `database: "memory:"`; both are used on the event loop."""
 
 # ruff: noqa: D102 - the ports say what each method means
 

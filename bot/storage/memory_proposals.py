@@ -1,4 +1,5 @@
-"""The proposals in memory: the same questions, asked of a dictionary."""
+"""Keeps the proposals for `database: "memory:"` and asks the queries of `proposal_book` of a
+dictionary; it is used on the event loop."""
 
 # ruff: noqa: D102 - the port Proposals says what each method means
 
@@ -47,7 +48,7 @@ def _remind_ms(p: Proposal) -> int:
 
 
 def _copied(p: Proposal) -> Proposal:
-    """Return what a database would give back: equal, with no object in common."""
+    """Return an equal proposal that shares no object with `p`, as a database would."""
     return proposal_of(row_of(p))
 
 
@@ -60,7 +61,7 @@ class ProposalTable:
         self._bound: Table[tuple[str, str], str] = Table(journal)
 
     def must_exist(self, proposal_id: str) -> None:
-        """Raise StoreUnavailable for a row of another book that names no proposal."""
+        """Raise RowChanged if there is no such proposal; for rows of other books that name one."""
         if self._rows.get(proposal_id) is None:
             raise RowChanged(f"There is no proposal {proposal_id}.")
 

@@ -1,4 +1,7 @@
-"""Dictionaries that can be undone: what the store in memory has in place of savepoints."""
+"""Makes changes of dictionaries undoable; the store in memory uses that instead of savepoints.
+
+Everything here is used on the event loop only.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ V = TypeVar("V")
 
 
 class Journal:
-    """How to undo what the unit under way has done, last first."""
+    """Remembers how to undo each step of the current unit. While `reading`, no step is allowed."""
 
     def __init__(self) -> None:
         """Begin with nothing to undo."""
@@ -26,11 +29,11 @@ class Journal:
         self._undo.append(undo)
 
     def keep(self) -> None:
-        """Keep what was done."""
+        """Keep the changes of the unit: forget how to undo them."""
         self._undo.clear()
 
     def undo(self) -> None:
-        """Undo what was done."""
+        """Undo the changes of the unit, last step first."""
         while self._undo:
             self._undo.pop()()
 
@@ -44,11 +47,11 @@ class Table(Generic[K, V]):
         self._journal = journal
 
     def get(self, key: K) -> V | None:
-        """Return a row."""
+        """Return the row of a key, None if there is none."""
         return self._rows.get(key)
 
     def put(self, key: K, row: V) -> None:
-        """Set a row."""
+        """Set the row of a key. Raises StoreUnavailable in a view."""
         rows = self._rows
         if key in rows:
             before = rows[key]
@@ -58,7 +61,7 @@ class Table(Generic[K, V]):
         rows[key] = row
 
     def drop(self, key: K) -> None:
-        """Remove a row."""
+        """Remove the row of a key. Raises StoreUnavailable in a view."""
         before = dict(self._rows)
         self._journal.note(lambda: self._restore(before))
         del self._rows[key]
@@ -75,6 +78,6 @@ class Table(Generic[K, V]):
         return iter(self._rows.items())
 
     def _restore(self, rows: dict[K, V]) -> None:
-        # In place: what undoes the steps before this one works on the same dictionary.
+        # In place, because the undo functions of earlier steps hold this very dictionary.
         self._rows.clear()
         self._rows.update(rows)

@@ -1,4 +1,8 @@
-"""Numbered migrations and the ledger of those that a database has seen."""
+"""Applies numbered migrations, and refuses databases that this program does not know.
+
+The table `migrations` is the ledger of those that a database has seen. The functions that take a
+connection run on its thread: `SqliteStore` calls them when it opens, `backup` for its source.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
-#: A database that was copied under a running bot looks like an old one, or an empty one.
+#: A database file that was copied under a running bot looks like an old or an empty one.
 _PERHAPS_HALF: Final = (
     " If it is a copy of one in use, its newest commits stand in the -wal beside the original: "
     "make copies with: signoff backup FILE"
@@ -40,10 +44,10 @@ _PERHAPS_HALF: Final = (
 
 
 def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise CannotOpen for a database that this program must not use; changes nothing.
+    """Raise CannotOpen for a database that this program must not use; change nothing.
 
-    It is another program's or a newer Signoff's, or its tables are not those of its number. An
-    empty one is nobody's yet.
+    That is a database of another program or of a newer Signoff, or one that lacks columns of its
+    version. An empty database is accepted.
     """
     _refuse_strangers(connection, path)
     if _is_ours(connection):
@@ -53,8 +57,7 @@ def refuse_unknown(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def migrate(connection: sqlite3.Connection, _path: Path) -> None:
-    """Bring a database up to date that `refuse_unknown` let pass, each migration whole or not at
-    all.
+    """Bring a database that `refuse_unknown` accepted up to date, each migration in a transaction.
 
     Writes at least one page, so that a file that cannot be written is noticed now.
     """
@@ -67,7 +70,7 @@ def migrate(connection: sqlite3.Connection, _path: Path) -> None:
 
 
 def check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise CannotOpen unless the database is of exactly this version; changes nothing."""
+    """Raise CannotOpen unless the database has exactly this program's version; change nothing."""
     if check_known(connection, path) < newest():
         raise CannotOpen(
             f"The database {path} is of an older Signoff; start `signoff run` once to update it."
@@ -76,8 +79,8 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_known(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the database's version; raise CannotOpen where this program does not know it, or where
-    its tables are not those of that version."""
+    """Return the version of the database; raise CannotOpen if this program does not know the
+    database, or if it lacks columns of its version."""
     refuse_unknown(connection, path)
     if not _is_ours(connection):
         raise CannotOpen(f"{path} holds no tables of Signoff.{_PERHAPS_HALF}")
@@ -85,7 +88,7 @@ def check_known(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def made_by_others(connection: sqlite3.Connection) -> list[str]:
-    """Return a sentence for everything in the file that writes, or answers, in the bot's place."""
+    """Return a sentence for each foreign trigger, and each view under the name of a table."""
     found = connection.execute(LEDGER["made_by_others"]).fetchall()
     return [
         f"the database holds the {each['type']} {each['name']}, which Signoff did not make and "
@@ -119,10 +122,11 @@ def _refuse_newer(applied: int, path: Path) -> None:
 
 
 def _refuse_misshapen(connection: sqlite3.Connection, path: Path, applied: int) -> None:
-    """Raise CannotOpen where a column is lacking that the migrations so far make.
+    """Raise CannotOpen if a column is missing that the applied migrations make.
 
-    Brought up to date it could neither be read nor go back to the version that can read it; and
-    whoever reads it beside a bot would find all well where no row happens to stand.
+    Migrated further, such a database could be read neither by this program nor by the older version
+    that could read it. A command that reads it beside a bot would report no fault as long as its
+    tables are empty.
     """
     lacking = sorted(_columns_made_by(applied) - _columns(connection))
     if lacking:
@@ -148,7 +152,7 @@ def _columns(connection: sqlite3.Connection) -> frozenset[str]:
 
 
 def _apply(connection: sqlite3.Connection, number: int, name: str, sql: str) -> None:
-    # executescript ends an open transaction first, so the transaction stands in the script.
+    # executescript commits an open transaction first, so the script itself must begin one.
     try:
         connection.executescript(f"{QUERIES['begin']};\n{sql}")
         connection.execute(LEDGER["applied"], {"number": number, "name": name})

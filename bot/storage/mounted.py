@@ -1,7 +1,8 @@
-"""A database that is mounted as a single file, as into a container, is refused.
+"""Refuses a database that is mounted as a single file, as into a container.
 
-The newest commits and the lock stand in files beside it. They would be the container's own: the
-commits are gone with it, and a second bot on the same file would find no lock.
+The newest commits and the lock are in files beside the database. Those files would belong to the
+container: the commits would be lost with it, and a second bot on the same file would see no lock.
+`SqliteStore.open` calls this before it takes the lock.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from typing import Final
 
 from bot.storage.connection import CannotOpen
 
-#: Where Linux tells what is mounted; no other system that we run on mounts single files.
+#: Linux lists its mounts here; no other system that we run on mounts single files.
 MOUNTS: Final = Path("/proc/self/mountinfo")
-#: Where on a line stand which mount it was mounted in, and at which path.
+#: The fields of a line that hold the id of the parent mount, and the mount point.
 _WITHIN: Final = 1
 _PLACE: Final = 4
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
 
 
 def refuse_single_file(database: Path, mounts: Path = MOUNTS) -> None:
-    """Raise CannotOpen where `database` itself, not a folder around it, is a mount of `mounts`."""
+    """Raise CannotOpen if `database` itself, not a folder around it, is a mount point."""
     place, found = os.fsencode(os.path.realpath(database)), _found(mounts)
-    # In the same mount, a folder that was mounted around it later hides it.
+    # A mount of a folder around it, made later in the same parent mount, hides the single file.
     hidden = {within for within, folder in found if place.startswith(folder + b"/")}
     if any(at == place and within not in hidden for within, at in found):
         raise CannotOpen(
@@ -35,7 +36,7 @@ def refuse_single_file(database: Path, mounts: Path = MOUNTS) -> None:
 
 
 def _found(mounts: Path) -> list[tuple[bytes, bytes]]:
-    """Return of every mount the one that it was mounted in, and its path."""
+    """Return the parent mount's id and the mount point of every mount; none if unreadable."""
     try:
         lines = mounts.read_bytes().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""From `database:` in the config to a store."""
+"""Opens the store that `database:` in the config names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _SQLITE: Final = "sqlite:///"
 async def open_store(url: str, base: Path, *, beside: bool = False) -> ProposalStore:
     """Open the store of `url` for writing; a relative path is relative to `base`.
 
-    `beside` writes beside a running bot, without its lock. Raises CannotOpen with a sentence.
+    With `beside` it may be open in a running bot as well, and no lock is taken. Raises CannotOpen
+    with a sentence.
     """
     if url == MEMORY:
         from bot.storage.memory import MemoryStore
@@ -30,7 +31,7 @@ async def open_store(url: str, base: Path, *, beside: bool = False) -> ProposalS
 
 
 async def open_reader(url: str, base: Path) -> ProposalStore:
-    """Open the store of `url` only to read, beside a running bot. Raises CannotOpen."""
+    """Open the store of `url` for reading only, also beside a running bot. Raises CannotOpen."""
     path = path_of(url, base)
     from bot.storage.sqlite import SqliteStore
 
@@ -39,9 +40,11 @@ async def open_reader(url: str, base: Path) -> ProposalStore:
 
 @contextmanager
 def undisturbed(path: Path | None) -> Iterator[None]:
-    """Read within this what may be read without a lock; other databases are their locks' affair.
+    """Wrap the reading of a database: raise CannotOpen at the end if a sealed one was changed.
 
-    Raises CannotOpen at the end where somebody wrote meanwhile: what was read may be half of it.
+    A sealed database (`connection.sealed`) is read without a lock, so what was read while somebody
+    wrote may be incomplete. For every other database, and for None, this does nothing: SQLite's
+    locks protect them.
     """
     before = _stamps(path) if path is not None and sealed(path) else None
     yield
@@ -50,7 +53,7 @@ def undisturbed(path: Path | None) -> Iterator[None]:
 
 
 def _stamps(path: Path) -> list[tuple[int, int, int]]:
-    """Return what tells a database and its side file from what they are after a write."""
+    """Return inode, size and time of the database and its `-wal`, which differ after a write."""
     path = path.resolve()
     parts = (path, path.with_name(path.name + "-wal"))
     found = [part.stat() for part in parts if part.exists()]
@@ -60,7 +63,7 @@ def _stamps(path: Path) -> list[tuple[int, int, int]]:
 def path_of(url: str, base: Path) -> Path:
     """Return the file of a `sqlite:///` URL, relative to `base`.
 
-    Raises CannotOpen where the URL names no file that this version can use.
+    Raises CannotOpen if the URL names no file that this version can use.
     """
     if url == MEMORY:
         raise CannotOpen(

@@ -1,8 +1,10 @@
-"""The files of a database that is in use: whether they are still those that were opened.
+"""Watches whether the files of an open database are still the ones that were opened, and whole.
 
-A file that is moved, removed or exchanged goes on being written to by whoever has it open, and
-nobody finds there again what was decided. Nor is it found in one that was cut short, to free its
-disk or because another one was copied over it: SQLite goes on behind the hole.
+If a file is moved, removed or replaced, SQLite goes on writing to the old one, and nobody finds
+again what was decided. The same holds for a file that was cut short, to free its disk or because
+another file was copied over it: SQLite goes on behind the hole. So the writer asks here before
+every commit. In this module the *log* is the `-wal` file, and to *fold* it is to checkpoint it:
+its pages are written into the database.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from bot.storage.logged_pages import FRAME_HEAD, LOG_HEAD, LogEnd, log_end, logg
 from bot.storage.queries import PRAGMAS
 from bot.storage.remedies import remedy, said
 
-#: While somebody else folds the log it is asked again, so often and after so many seconds.
+#: While another process folds the log we ask again, so often and after so many seconds.
 _TIMES: Final = 40
 _AGAIN_S: Final = 0.05
-#: What another program does between two of our questions is no trouble at the next look.
+#: A file is called cut only if two looks say so: another program may work between two questions.
 _LOOKS: Final = 2
 _DAMAGED: Final = (
     "Stop the bot, see with signoff audit verify what is left, and bring a copy back with: signoff "
@@ -30,21 +32,26 @@ _DAMAGED: Final = (
 
 
 class Place:
-    """Remembers which files a database and its log were when they were opened, and how long."""
+    """Remembers which files a database and its log were when they were opened, and their sizes.
+
+    It is made on the event loop and used on the writer's thread only.
+    """
 
     def __init__(self, database: Path) -> None:
         """Look at the files; both exist once a connection has written or read."""
         self._database = database.resolve()
         self._log = self._database.with_name(self._database.name + "-wal")
         self._files = {path: _which(path) for path in (self._database, self._log)}
-        #: How far the log went when the database was last seen as long as it counts, and folded.
+        #: The end of the log when the database was last seen changed (folded) and not shortened,
+        #: and the time of that change. A page that was logged later may be missing in the database.
         self._seen_at = LogEnd()
         self._folded_ns = 0
+        #: The size in bytes that each file had last; a smaller one must be explained.
         self._bytes = dict.fromkeys(self._files, 0)
         self.remember()
 
     def trouble(self) -> str | None:
-        """Say what became of them, and what to do; None where they lie where they lay."""
+        """Return what happened to the files and what to do, None if both are where they were."""
         gone = [path for path, which in self._files.items() if which and _which(path) != which]
         if not gone:
             return None
@@ -63,25 +70,25 @@ class Place:
         )
 
     def remember(self) -> None:
-        """Note what a commit added; what became shorter meanwhile is looked at before the next.
+        """Remember the sizes after a commit; a file that is shorter now keeps its larger size.
 
-        Only where somebody wrote to the database itself, the log has to be read for how far that
-        may have been: a commit alone writes to the log.
+        `shorter` looks at that before the next commit. A commit writes to the log only. If the
+        database itself was written since, the log was folded, and is read for its present end.
         """
         size, written_ns = _size_and_time(self._database)
         if written_ns != self._folded_ns and size >= self._bytes[self._database]:
-            with suppress(OSError):  # what cannot be read now is behind that all the same
+            with suppress(OSError):  # keep the older end: it only makes more pages count as logged
                 self._seen_at = log_end(self._log, self._seen_at)
                 self._folded_ns = written_ns
         for path, now in ((self._database, size), (self._log, _bytes_of(self._log))):
             self._bytes[path] = max(self._bytes[path], now)
 
     def shorter(self, held: Callable[[], Held]) -> str | None:
-        """Say which of them was cut short since it was remembered, and what to do; else None.
+        """Return which file somebody cut short since `remember` and what to do, None if neither.
 
-        Each may become shorter by rights: the log once all that it held was folded into the
-        database, and that one where it was packed (VACUUM). Only what is shorter than SQLite, asked
-        what it `held` (raising as `held_by`), takes it for was cut by somebody else.
+        Both files may become shorter legitimately: the log once all of it was folded into the
+        database, and the database by VACUUM. A file was cut only if it is shorter than SQLite takes
+        it to be. `held` asks SQLite for that, and raises as `held_by` does.
         """
         words = None
         for _ in range(_LOOKS):
@@ -92,16 +99,17 @@ class Place:
         return words
 
     def lacks_pages(self, pages: int, page_bytes: int) -> bool:
-        """Say whether the database became shorter by pages that were not logged since.
+        """Return True if the database lacks pages at its end that are not in the log either.
 
-        To be asked before anything is folded: where that makes the database longer than it is,
-        nobody sees any more that it was cut, and what is lost reads as zeros. What the log held
-        before may have been folded already, and is not folded again. Raises OSError.
+        `pages` is how many pages SQLite says there are. Ask before anything is folded: folding may
+        make the database longer again, which hides that it was cut, and the lost pages read as
+        zeros. Only pages logged after `_seen_at` count, because earlier ones may have been folded
+        already and would not be folded again. Raises OSError.
         """
         if _bytes_of(self._database) >= min(self._bytes[self._database], pages * page_bytes):
             return False
         logged = logged_pages(self._log, self._seen_at)
-        # Asked last: what is folded, or begun anew, meanwhile makes it longer.
+        # Asked last: if another process folds the log meanwhile, the database is longer by now.
         stand = _bytes_of(self._database) // page_bytes
         return any(number not in logged for number in range(stand + 1, pages + 1))
 
@@ -116,7 +124,7 @@ class Place:
         if cut := [path for path in shorter if _bytes_of(path) < least[path]]:
             return self._cut(cut[0])
         self._bytes[self._log] = _bytes_of(self._log)
-        if (now := _bytes_of(self._database)) >= known.database:  # else it is looked at again
+        if (now := _bytes_of(self._database)) >= known.database:  # else look again next time
             self._bytes[self._database] = now
         return None
 
@@ -133,12 +141,15 @@ class Place:
 
 
 class PagesLost(Exception):
-    """Of the database pages are gone, and stand nowhere else."""
+    """Pages of the database are gone and are not in the log either."""
 
 
 class Held(NamedTuple):
-    """How long SQLite takes its files to be at least, in bytes: the database once `to_fold` more
-    bytes of the log, which somebody still reads behind, stand in it."""
+    """The least sizes in bytes that SQLite takes its files to have.
+
+    `database` is the size once `to_fold` more bytes of the log are folded into it, which a reader
+    still prevents.
+    """
 
     database: int
     log: int
@@ -146,11 +157,12 @@ class Held(NamedTuple):
 
 
 def held_by(plain: sqlite3.Connection, patience: str, place: Place) -> Held:
-    """Fold the log as far as nobody stands in the way, and return what SQLite knows of both files.
+    """Fold the log as far as readers allow, and return what SQLite knows of both files.
 
-    Waits two seconds for whoever folds it just now, and for no reader; `patience` is the pragma
-    that is in force again after. Raises sqlite3.Error, also where SQLite does not find in the log
-    what it wrote there, OSError where the log cannot be read, and PagesLost, having folded nothing.
+    Waits up to two seconds for a process that folds it right now, and not for readers. `patience`
+    names the pragma to set again afterwards. Raises sqlite3.Error, also if SQLite does not find in
+    the log what it wrote there, OSError if the log cannot be read, and PagesLost before anything is
+    folded.
     """
     try:
         plain.execute(PRAGMAS["no_patience"])
@@ -166,7 +178,7 @@ def _held(plain: sqlite3.Connection, place: Place) -> Held:
         raise PagesLost
     frames, folded = _folded(plain)
     to_fold = (frames - folded) * page_bytes
-    if frames == folded > 0:  # of which nothing is needed any more: it may begin anew
+    if frames == folded > 0:  # nothing in the log is needed any more, so it may be emptied
         left = _answer(plain, "empty_wal")[1]
         frames = frames if left < 0 else left
     log_bytes = LOG_HEAD + frames * (FRAME_HEAD + page_bytes) if frames else 0
@@ -174,7 +186,7 @@ def _held(plain: sqlite3.Connection, place: Place) -> Held:
 
 
 def _folded(plain: sqlite3.Connection) -> tuple[int, int]:
-    """Return how many pages the log holds, and how many of them stand in the database too."""
+    """Return how many pages the log holds, and how many of them are in the database too."""
     for _ in range(_TIMES):
         _, frames, folded = _answer(plain, "fold_wal")
         if frames >= 0:
@@ -189,7 +201,7 @@ def _answer(plain: sqlite3.Connection, pragma: str) -> tuple[int, ...]:
 
 
 def _finds_nothing(error: Exception) -> bool:
-    """Say whether SQLite found a hole, or something else, where it had written."""
+    """Return True if the error says that SQLite did not find what it had written."""
     code = getattr(error, "sqlite_errorcode", 0)
     damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     return code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF in damaged
@@ -203,7 +215,7 @@ def _unseen(path: Path, error: Exception) -> str:
 
 
 def _closed(path: Path) -> str | None:
-    """Say that nobody can see whether it is still there; None where that can be seen."""
+    """Return words saying that the folder may not be entered any more, None if it may."""
     try:
         path.stat()
     except PermissionError:
@@ -217,7 +229,7 @@ def _closed(path: Path) -> str | None:
 
 
 def _which(path: Path) -> tuple[int, int] | None:
-    """Return what tells one file from every other, None where there is none."""
+    """Return device and inode, which tell one file from every other; None if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -226,12 +238,12 @@ def _which(path: Path) -> tuple[int, int] | None:
 
 
 def _bytes_of(path: Path) -> int:
-    """Return how long a file is, 0 where there is none."""
+    """Return the size of a file, 0 if there is none."""
     return _size_and_time(path)[0]
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:
-    """Return how long a file is and when it was written, in ns; (0, 0) where there is none."""
+    """Return the size of a file and when it was written, in ns; (0, 0) if there is no file."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The proposals over SQLite, and the questions that the running bot asks about them."""
+"""Keeps the proposals over SQLite and answers the queries that the running bot asks about them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,14 @@ _TOLD: set[str] = set()
 
 
 class ProposalBook(Book):
-    """One row a proposal."""
+    """The port Proposals: one row for each proposal.
+
+    It runs on the thread of its connection, as every book does. Single proposals come from the
+    desk; every query about several writes the desk first (`_all`, `_one`).
+    """
 
     def get(self, proposal_id: str) -> Proposal | None:
-        """Return the proposal with exactly this id."""
+        """Return the proposal with exactly this id, None if there is none."""
         return self.desk.find(proposal_id)
 
     def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
@@ -37,7 +41,7 @@ class ProposalBook(Book):
         return [row["proposal_id"] for row in rows]
 
     def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
-        """Return up to `limit` ids behind `after_id`, in order."""
+        """Return up to `limit` ids after `after_id`, in order."""
         rows = self._all("ids_after", after_id=after_id, limit=limit)
         return [row["proposal_id"] for row in rows]
 
@@ -46,24 +50,25 @@ class ProposalBook(Book):
         self.desk.add(proposal)
 
     def save(self, proposal: Proposal, seen: Proposal) -> bool:
-        """Write `proposal` if (state, version) in the store still are those of `seen`."""
+        """Write `proposal` and return True if (state, version) still are those of `seen`."""
         return self.desk.save(proposal, seen)
 
     def open_like(self, actor: str, content_digest: str) -> Proposal | None:
-        """Return this proposer's open proposal with this content."""
+        """Return this proposer's open proposal with this content, None if there is none."""
         return self._first("open_like", actor=actor, content_digest=content_digest)
 
     def refused_like(
         self, actor: str, likeness_digest: str, content_digest: str, between: tuple[int, int]
     ) -> Proposal | None:
         """Return the latest proposal of this likeness, else of this very content, that a person
-        stopped in between."""
+        rejected or rolled back between the two times (ms UTC); None if there is none."""
         whose = {"actor": actor, "since_ms": between[0], "until_ms": between[1]}
         alike = self._first("refused_like", likeness_digest=likeness_digest, **whose)
         return alike or self._first("refused_same", content_digest=content_digest, **whose)
 
     def refused_tool_lately(self, actor: str, tool: str, since_ms: int) -> bool:
-        """Say whether a person stopped this proposer's use of this tool since then."""
+        """Return True if a person rejected or rolled back this proposer's use of this tool since
+        `since_ms`."""
         row = self._one("refused_tool_lately", actor=actor, tool=tool, since_ms=since_ms)
         return row is not None
 
@@ -76,14 +81,14 @@ class ProposalBook(Book):
         state: str | None = None,
         tool: str | None = None,
     ) -> Sequence[Proposal]:
-        """Return a proposer's proposals, newest first, behind (created_at_ms, id) of `before`."""
+        """Return a proposer's proposals, newest first, older than (created_at_ms, id) `before`."""
         before_ms, before_id = before or (_NEVER_MS, "")
         values = {"actor": actor, "before_ms": before_ms, "before_id": before_id, "limit": limit}
         query = "own_open_of" if state in _OPEN else "own_of"
         return self._many(query, state=state, tool=tool, **values)
 
     def with_r3(self, r3_s256: str) -> Proposal | None:
-        """Return the proposal whose R3 document has this hash."""
+        """Return the proposal whose R3 document has this hash, None if there is none."""
         return self._first("with_r3", r3_s256=r3_s256)
 
     def count_open(self, actor: str) -> int:
@@ -91,7 +96,7 @@ class ProposalBook(Book):
         return int(self._one("count_open", actor=actor)[0])
 
     def waiting(self, offset: int, limit: int) -> Sequence[Proposal]:
-        """Return pending and sentinel_approved ones: attention first, then nearest deadline."""
+        """Return pending and sentinel_approved proposals: attention first, then by deadline."""
         return self._many("waiting", offset=offset, limit=limit)
 
     def count_waiting(self) -> int:
@@ -99,7 +104,7 @@ class ProposalBook(Book):
         return int(self._one("count_waiting")[0])
 
     def executing(self, offset: int, limit: int) -> Sequence[Proposal]:
-        """Return executing ones: attention first, then nearest window."""
+        """Return executing proposals: attention first, then by the end of the window."""
         return self._many("executing", offset=offset, limit=limit)
 
     def count_executing(self) -> int:
@@ -109,43 +114,46 @@ class ProposalBook(Book):
     def due_to_close(
         self, now_ms: int, limit: int, after: Proposal | None = None
     ) -> Sequence[Proposal]:
-        """Return executing, done ones whose window has closed and that nothing holds back."""
+        """Return executing, done proposals whose window is due and that nothing holds back.
+
+        They come in the order in which they are due, beginning after `after`.
+        """
         after_ms, after_id = closing_place(after) if after else (_BEFORE_ALL_MS, "")
         return self._many(
             "due_to_close", now_ms=now_ms, limit=limit, after_ms=after_ms, after_id=after_id
         )
 
     def next_close_ms(self) -> int | None:
-        """Return when the next window closes, whatever the time is now."""
+        """Return when the next window can be closed (ms UTC), None if none can."""
         row = self._one("next_close")
         return int(row[0]) if row else None
 
     def due_to_expire(self, now_ms: int, limit: int) -> Sequence[Proposal]:
-        """Return pending and sentinel_approved ones whose deadline has passed."""
+        """Return pending and sentinel_approved proposals whose deadline has passed."""
         return self._many("due_to_expire", now_ms=now_ms, limit=limit)
 
     def ready_to_open(self, limit: int, after_id: str = "") -> Sequence[Proposal]:
-        """Return sentinel_approved ones with an opener and no waiting permit, by id."""
+        """Return sentinel_approved proposals with an opener and no waiting permit, by id."""
         return self._many("ready_to_open", limit=limit, after_id=after_id)
 
     def unchecked(self, limit: int) -> Sequence[Proposal]:
-        """Return pending ones without a verdict."""
+        """Return pending proposals without a verdict, oldest first."""
         return self._many("unchecked", limit=limit)
 
     def in_flight(self, limit: int, after_id: str = "") -> Sequence[Proposal]:
-        """Return executing ones whose last call is running."""
+        """Return executing proposals whose last call is running, by id."""
         return self._many("in_flight", limit=limit, after_id=after_id)
 
     def checked_under_other(self, policy_digest: str, limit: int) -> Sequence[Proposal]:
-        """Return open ones last checked under another policy, a page at a time."""
+        """Return up to `limit` open proposals that were last checked under another policy."""
         return self._many("checked_under_other", policy_digest=policy_digest, limit=limit)
 
     def reasons_due(self, now_ms: int, limit: int) -> Sequence[Proposal]:
-        """Return terminal ones whose wait for a reason by reply has passed."""
+        """Return terminal proposals whose wait for a reason by reply has passed."""
         return self._many("reasons_due", **due_by(now_ms, REASON_WAIT_MS), limit=limit)
 
     def to_remind(self, now_ms: int, limit: int) -> Sequence[Proposal]:
-        """Return ones that wait for people, are past three quarters of their time, unreminded."""
+        """Return proposals that wait for people past three quarters of their time, unreminded."""
         return self._many("to_remind", now_ms=now_ms, limit=limit)
 
     def with_attention(self, limit: int) -> Sequence[Proposal]:
@@ -153,13 +161,13 @@ class ProposalBook(Book):
         return self._many("with_attention", limit=limit)
 
     def bind_evidence(self, proposal_id: str, evidence_ids: Iterable[str]) -> None:
-        """Note which evidence a new proposal names."""
+        """Record which evidence a new proposal names; written after the proposal itself."""
         for evidence_id in evidence_ids:
             values = {"proposal_id": proposal_id, "evidence_id": evidence_id}
             self.desk.add_beside("bind_evidence", values)
 
     def is_bound(self, proposal_id: str, evidence_id: str) -> bool:
-        """Say whether it is noted that a proposal names this evidence."""
+        """Return True if it is recorded that the proposal names this evidence."""
         values = {"proposal_id": proposal_id, "evidence_id": evidence_id}
         return self._one("is_bound", **values) is not None
 
@@ -168,7 +176,7 @@ class ProposalBook(Book):
         return self._many("bound_to", evidence_id=evidence_id, limit=limit)
 
     def _all(self, query: str, **values: Any) -> list[Any]:
-        """Ask about all proposals: those on the desk are among them."""
+        """Write the desk, then ask: the query must see what this unit has changed."""
         self.desk.write()
         return super()._all(query, **values)
 
@@ -177,15 +185,19 @@ class ProposalBook(Book):
         return super()._one(query, **values)
 
     def _first(self, query: str, **values: Any) -> Proposal | None:
-        """Ask for the id alone: mostly there is none, and to name forty columns costs more."""
+        """Return the proposal whose id the query finds, None if it finds none.
+
+        The query selects the id alone: mostly it finds none, and forty columns cost more.
+        """
         row = self._one(query, **values)
         return self.desk.find(row["proposal_id"]) if row else None
 
     def _many(self, query: str, **values: Any) -> list[Proposal]:
-        """Return what rows hold. One that cannot be read stands still and stops none beside it.
+        """Return the proposals that a query finds; skip rows that cannot be read.
 
-        It takes no place either: more are asked for until as many as were wanted can be read. A
-        page by number is left as it is, for the next one would show the same again.
+        A skipped row does not use up the limit: more rows are asked for until as many as were
+        wanted can be read. A page by offset stays short, because the next page would else show the
+        same proposals again.
         """
         wanted = values["limit"]
         while True:
@@ -207,7 +219,7 @@ class ProposalBook(Book):
 
 
 def _told_once(words: str) -> None:
-    """Lists are read every second; a person is told once a process."""
+    """Log an unreadable row once in this process, because lists are read every second."""
     if words not in _TOLD and len(_TOLD) < _MOST_TOLD:
         _TOLD.add(words)
         log.error("%s. It stands still; look at it with: signoff audit verify", words)

@@ -1,4 +1,7 @@
-"""Reads `.sql` files: `-- name --`, a sentence, the SQL. Python holds no SQL."""
+"""Loads the statements of `.sql` files by name, so that the Python code of the store holds no SQL.
+
+A statement is written as `-- name --`, at least one comment line, then the SQL.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _NAMED: Final = re.compile(r"^-- (\w+) --\n((?:-- .+\n)+)", re.MULTILINE)
 def load(file_name: str) -> dict[str, str]:
     """Return the statements of a file of this package by name.
 
-    Raises ValueError where a statement has no sentence above it, or where two share a name.
+    Raises ValueError if a statement has no comment above it, or if two share a name.
     """
     text = files("bot.storage").joinpath(file_name).read_text(encoding="utf-8")
     return parse(text, file_name)
@@ -38,6 +41,6 @@ _VERSION: Final = "version = :version"
 
 @lru_cache(maxsize=64)
 def saving(columns: tuple[str, ...]) -> str:
-    """Return the statement that saves just these columns of a proposal, the version among them."""
+    """Return the statement that saves just these columns of a proposal; `version` must be one."""
     changed = ", ".join(f"{column} = :{column}" for column in columns)
     return QUERIES["save_proposal"].replace(_VERSION, changed, 1)

@@ -1,16 +1,17 @@
--- Every statement that Signoff sends to SQLite. `-- name --`, a sentence, the SQL.
--- States are literals, because only a literal finds its partial index.
+-- The statements that the store sends to SQLite, each as `-- name --`, a sentence, the SQL.
+-- `bot/storage/queries.py` reads them; pragmas and the ledger of migrations are in other files.
+-- States are literals, because SQLite uses a partial index only for a literal.
 
 -- begin --
--- Take the write lock at once, so that nobody can come in between.
+-- Take the write lock at once, so that no other process can write in between.
 BEGIN IMMEDIATE;
 
 -- begin_reading --
--- Open a snapshot; it takes no lock.
+-- Open a snapshot; it keeps no writer out.
 BEGIN DEFERRED;
 
 -- commit --
--- Make all that was released durable.
+-- Make all released units durable.
 COMMIT;
 
 -- roll_back --
@@ -18,7 +19,7 @@ COMMIT;
 ROLLBACK;
 
 -- begin_unit --
--- Mark the place to which a failed unit is undone.
+-- Begin a savepoint, to which a failed unit is undone.
 SAVEPOINT unit;
 
 -- release_unit --
@@ -40,7 +41,7 @@ WHERE proposal_id >= :prefix AND proposal_id < :prefix || char(1114111)
 ORDER BY proposal_id LIMIT :limit;
 
 -- ids_after --
--- Every proposal there ever was, a page at a time; only verification asks.
+-- The ids of all proposals there ever were, a page at a time; only verification asks.
 SELECT proposal_id FROM proposals WHERE proposal_id > :after_id ORDER BY proposal_id LIMIT :limit;
 
 -- add_proposal --
@@ -61,8 +62,9 @@ INSERT INTO proposals (
 );
 
 -- save_proposal --
--- A row anew, if it still is what was seen: the compare-and-swap. What else has changed is set
--- beside the version; a column that is not named costs nothing, nor does an index over it.
+-- Compare-and-swap: update a row if its state and version still are those that were seen.
+-- `queries.saving` sets the other changed columns beside the version; unchanged columns, and the
+-- indices over them, cost nothing.
 UPDATE proposals SET version = :version
 WHERE proposal_id = :proposal_id AND state = :seen_state AND version = :seen_version;
 
@@ -81,7 +83,7 @@ WHERE actor = :actor AND (created_at_ms, proposal_id) < (:before_ms, :before_id)
 ORDER BY created_at_ms DESC, proposal_id DESC LIMIT :limit;
 
 -- own_open_of --
--- Those of a proposer's own that are open and in one state: what has ended is not looked at.
+-- A proposer's own open proposals in one state; ended ones are not looked at.
 SELECT * FROM proposals INDEXED BY open_by_content
 WHERE decided_at_ms IS NULL AND actor = :actor AND state = :state
     AND (created_at_ms, proposal_id) < (:before_ms, :before_id)
@@ -114,73 +116,73 @@ WHERE reason IN ('rejected_by_person', 'rolled_back_by_person')
 ORDER BY decided_at_ms DESC LIMIT 1;
 
 -- refused_tool_lately --
--- Whether a person refused this proposer's use of this tool since then.
+-- Whether a person refused this proposer's use of this tool since a time.
 SELECT 1 FROM proposals
 WHERE reason IN ('rejected_by_person', 'rolled_back_by_person')
     AND actor = :actor AND tool = :tool AND decided_at_ms >= :since_ms
 LIMIT 1;
 
 -- waiting --
--- What waits for a decision: attention first, then the nearest deadline.
+-- Proposals that wait for a decision: attention first, then the nearest deadline.
 SELECT * FROM proposals
 WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 0
 ORDER BY (attention IS NULL), board_ms, proposal_id
 LIMIT :limit OFFSET :offset;
 
 -- count_waiting --
--- How many wait for a decision.
+-- How many proposals wait for a decision.
 SELECT count(*) FROM proposals INDEXED BY board
 WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 0;
 
 -- executing --
--- What is under way: attention first, then the nearest window, those without a window last.
+-- Executing proposals: attention first, then the nearest window, those without a window last.
 SELECT * FROM proposals
 WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 1
 ORDER BY (attention IS NULL), board_ms, proposal_id
 LIMIT :limit OFFSET :offset;
 
 -- count_executing --
--- How many are under way.
+-- How many proposals are executing.
 SELECT count(*) FROM proposals INDEXED BY board
 WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 1;
 
 -- due_to_close --
--- Windows that have passed, that nothing holds back and whose back-off is over; oldest first,
--- from behind the last one of the page before.
+-- Proposals whose window has passed, that nothing holds back and whose back-off is over; oldest
+-- first, after the last one of the page before.
 SELECT * FROM proposals
 WHERE agenda = 'close' AND agenda_ms <= :now_ms
     AND (agenda_ms, proposal_id) > (:after_ms, :after_id)
 ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- next_close --
--- When the next of these windows can be closed.
+-- When the next window can be closed.
 SELECT agenda_ms FROM proposals WHERE agenda = 'close' ORDER BY agenda_ms LIMIT 1;
 
 -- due_to_expire --
--- What waited past its deadline: attention first, then longest past.
+-- Proposals that waited past their deadline: attention first, then the earliest deadline.
 SELECT * FROM proposals
 WHERE state IN ('pending', 'sentinel_approved', 'executing') AND (state = 'executing') = 0
     AND (attention IS NULL) IN (0, 1) AND board_ms <= :now_ms
 ORDER BY (attention IS NULL), board_ms, proposal_id LIMIT :limit;
 
 -- ready_to_open --
--- What was approved and has not begun, a page at a time.
+-- Proposals that were approved and have not begun, a page at a time.
 SELECT * FROM proposals
 WHERE agenda = 'open' AND agenda_ms = 0 AND proposal_id > :after_id
 ORDER BY proposal_id LIMIT :limit;
 
 -- unchecked --
--- What Sentinel has not answered yet; oldest first.
+-- Proposals that Sentinel has not judged yet; oldest first.
 SELECT * FROM proposals WHERE agenda = 'check' ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- in_flight --
--- What a tool is at work on, a page at a time.
+-- Proposals with a call under way, a page at a time.
 SELECT * FROM proposals
 WHERE agenda = 'recover' AND agenda_ms = 0 AND proposal_id > :after_id
 ORDER BY proposal_id LIMIT :limit;
 
 -- checked_under_other --
--- Open ones last checked under another policy: two ranges, since "not equal" finds no index.
+-- Open proposals last checked under another policy: two ranges, since "not equal" uses no index.
 SELECT * FROM proposals
 WHERE decided_at_ms IS NULL AND checked_policy_digest < :policy_digest
     AND state IN ('pending', 'sentinel_approved', 'executing')
@@ -191,19 +193,21 @@ WHERE decided_at_ms IS NULL AND checked_policy_digest > :policy_digest
 LIMIT :limit;
 
 -- reasons_due --
--- Ends whose wait for a reason by reply has passed, or would be longer than any is.
+-- Ended proposals whose wait for a reason by reply has passed, or is longer than any wait can be
+-- (`bot/storage/waits.py`).
 SELECT * FROM proposals
 WHERE agenda = 'tell' AND (agenda_ms <= :now_ms OR agenda_ms > :far_ms)
 ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- to_remind --
--- What waits for people, is past three quarters of its time, not expired and not yet reminded.
+-- Proposals that wait for people and are past three quarters of their time, neither expired nor
+-- reminded of yet.
 SELECT * FROM proposals
 WHERE agenda = 'remind' AND agenda_ms <= :now_ms AND deadline_ms > :now_ms
 ORDER BY agenda_ms, proposal_id LIMIT :limit;
 
 -- with_attention --
--- What a person must look at, ended or not; oldest first.
+-- Proposals that a person must look at, ended or not; oldest first.
 SELECT * FROM proposals
 WHERE attention IS NOT NULL
 ORDER BY created_at_ms, proposal_id LIMIT :limit;
@@ -218,8 +222,8 @@ ON CONFLICT DO NOTHING;
 SELECT 1 FROM bindings WHERE evidence_id = :evidence_id AND proposal_id = :proposal_id;
 
 -- bound_to --
--- Open proposals that name a packet; CROSS JOIN keeps the past out of the loop: an id may have been
--- named by every proposal there ever was.
+-- Open proposals that name a packet. CROSS JOIN makes SQLite begin with the open proposals: an id
+-- may have been named by every proposal there ever was.
 SELECT proposals.* FROM proposals INDEXED BY open_by_id CROSS JOIN bindings
     ON bindings.evidence_id = :evidence_id AND bindings.proposal_id = proposals.proposal_id
 WHERE proposals.decided_at_ms IS NULL
@@ -231,7 +235,7 @@ ORDER BY proposals.proposal_id LIMIT :limit;
 SELECT * FROM reviews WHERE proposal_id = :proposal_id ORDER BY number;
 
 -- add_review --
--- One review more.
+-- Add a review.
 INSERT INTO reviews (
     proposal_id, person, decision, reason, at_ms, surface, event_id, found_late, void_why
 ) VALUES (
@@ -239,13 +243,13 @@ INSERT INTO reviews (
 );
 
 -- void_reviews --
--- One person's approvals of a proposal become void, everyone's where no person is named.
+-- Make one person's approvals of a proposal void, everyone's if no person is named.
 UPDATE reviews SET void_why = :why
 WHERE proposal_id = :proposal_id AND decision = 'approve' AND void_why IS NULL
     AND (:person IS NULL OR person = :person);
 
 -- give_reason --
--- The words that follow a person's latest stop.
+-- Set the reason of a person's latest reject or roll back.
 UPDATE reviews SET reason = :reason
 WHERE number = (
     SELECT number FROM reviews
@@ -254,11 +258,11 @@ WHERE number = (
 );
 
 -- audit_head --
--- Place and hash of the last entry.
+-- The seq and the hash of the last entry.
 SELECT seq, entry_hash FROM audit ORDER BY seq DESC LIMIT 1;
 
 -- append_audit --
--- One entry behind the head.
+-- Append one entry to the head.
 INSERT INTO audit (
     seq, at, proposal_id, kind, source, target, actor_kind, actor, surface, event_id, digest,
     policy_digest, reason, details, prev_hash, entry_hash
@@ -268,7 +272,7 @@ INSERT INTO audit (
 );
 
 -- audit_written --
--- What stands behind the head that a unit found.
+-- The entries from the first one that a unit wrote, to check that they were stored as written.
 SELECT seq, entry_hash FROM audit WHERE seq >= :first_seq ORDER BY seq;
 
 -- audit_of --
@@ -276,22 +280,23 @@ SELECT seq, entry_hash FROM audit WHERE seq >= :first_seq ORDER BY seq;
 SELECT * FROM audit WHERE proposal_id = :proposal_id ORDER BY seq;
 
 -- audit_page_of --
--- A page of the trail of one proposal, behind an entry of it.
+-- A page of the trail of one proposal, after an entry of it.
 SELECT * FROM audit
 WHERE proposal_id = :proposal_id AND seq > :after_seq
 ORDER BY seq
 LIMIT :limit;
 
 -- first_entry_of --
--- Where the trail of one proposal begins.
+-- The seq of the first entry of one proposal.
 SELECT seq FROM audit WHERE proposal_id = :proposal_id ORDER BY seq LIMIT 1;
 
 -- exported --
--- The chain from a place on, as it is stored.
+-- A page of the chain after a seq, as it is stored.
 SELECT * FROM audit WHERE seq > :after_seq ORDER BY seq LIMIT :limit;
 
 -- want_card --
--- A surface must show at least this version; a card that was stale already keeps its turn.
+-- Note that a surface must show at least this version; a card that was stale already keeps its
+-- place in the order of wishes.
 INSERT INTO cards (
     proposal_id, surface, wanted_version, shown_version, message_ids, delivered, shows_all,
     attempts, retry_at_ms, why, claim, extra, wish
@@ -308,7 +313,7 @@ ON CONFLICT (proposal_id, surface) DO UPDATE SET
 WHERE excluded.wanted_version > wanted_version;
 
 -- put_card --
--- What became of a card; a version that was wanted in the meantime stays wanted.
+-- Write the state of a card; a newer version that was wanted meanwhile stays wanted.
 INSERT INTO cards (
     proposal_id, surface, wanted_version, shown_version, message_ids, delivered, shows_all,
     attempts, retry_at_ms, why, posted_at_ms, claim, extra, wish
@@ -329,7 +334,7 @@ ON CONFLICT (proposal_id, surface) DO UPDATE SET
     posted_at_ms = excluded.posted_at_ms, claim = excluded.claim, extra = excluded.extra;
 
 -- put_card_message --
--- A card stands in this message.
+-- Note that this message shows a card of a proposal.
 INSERT INTO card_messages (surface, message_id, proposal_id)
 VALUES (:surface, :message_id, :proposal_id)
 ON CONFLICT (surface, message_id) DO UPDATE SET proposal_id = excluded.proposal_id;
@@ -343,21 +348,22 @@ SELECT * FROM cards WHERE proposal_id = :proposal_id AND surface = :surface;
 SELECT * FROM cards WHERE proposal_id = :proposal_id ORDER BY surface;
 
 -- stale_cards --
--- Cards of a surface to post or edit now, oldest wish first; what failed often stands behind the
--- rest, whoever waits longest first.
+-- Cards of a surface to post or edit now, oldest wish first; those that failed five times come
+-- after the rest, longest due first.
 SELECT * FROM cards
 WHERE surface = :surface AND shown_version < wanted_version
     AND (retry_at_ms <= :now_ms OR retry_at_ms > :far_ms)
 ORDER BY (CASE WHEN attempts < 5 THEN 0 ELSE retry_at_ms END), wish LIMIT :limit;
 
 -- find_card --
--- The card that stands, or stood, in a message.
+-- The card that a message shows or once showed.
 SELECT cards.* FROM card_messages CROSS JOIN cards
     ON cards.proposal_id = card_messages.proposal_id AND cards.surface = card_messages.surface
 WHERE card_messages.surface = :surface AND card_messages.message_id = :message_id;
 
 -- open_cards --
--- A surface's cards of open proposals, a page at a time; CROSS JOIN keeps the past out of the loop.
+-- A surface's cards of open proposals, a page at a time; CROSS JOIN makes SQLite begin with the
+-- open proposals, so that past ones cost nothing.
 SELECT cards.* FROM proposals CROSS JOIN cards
     ON cards.proposal_id = proposals.proposal_id AND cards.surface = :surface
 WHERE proposals.decided_at_ms IS NULL AND proposals.proposal_id > :after_id
@@ -375,8 +381,8 @@ INSERT INTO outbox (
 ON CONFLICT (key) DO NOTHING;
 
 -- waiting_messages --
--- Undelivered messages of a surface that are due, oldest first; what failed often stands behind the
--- rest, whoever waits longest first; recipients that stand in but, as in /this/that/, are left out.
+-- Undelivered messages of a surface that are due, oldest first; those that failed five times come
+-- after the rest, longest due first. Recipients in `but`, written as /this/that/, are left out.
 SELECT * FROM outbox
 WHERE surface = :surface AND delivered_at_ms IS NULL
     AND (not_before_ms <= :now_ms OR not_before_ms > :far_ms)
@@ -384,11 +390,11 @@ WHERE surface = :surface AND delivered_at_ms IS NULL
 ORDER BY (CASE WHEN attempts < 5 THEN 0 ELSE not_before_ms END), number LIMIT :limit;
 
 -- message_delivered --
--- A message has arrived.
+-- Record that a message has arrived.
 UPDATE outbox SET delivered_at_ms = :at_ms WHERE key = :key AND delivered_at_ms IS NULL;
 
 -- message_failed --
--- A message did not arrive; when it is tried again.
+-- Record that a message did not arrive, why, and when it is tried again.
 UPDATE outbox SET attempts = attempts + 1, not_before_ms = :retry_at_ms, why = :why
 WHERE key = :key;
 
@@ -397,11 +403,11 @@ WHERE key = :key;
 SELECT * FROM evidence WHERE evidence_id = :evidence_id;
 
 -- evidence_after --
--- Every packet, a page at a time; only verification asks.
+-- The ids of all packets, a page at a time; only verification asks.
 SELECT evidence_id FROM evidence WHERE evidence_id > :after_id ORDER BY evidence_id LIMIT :limit;
 
 -- put_evidence --
--- A packet; the latest under an id counts.
+-- Store a packet; the latest under an id counts.
 INSERT INTO evidence (evidence_id, source, observed_at_ms, recorded_at_ms, payload)
 VALUES (:evidence_id, :source, :observed_at_ms, :recorded_at_ms, :payload)
 ON CONFLICT (evidence_id) DO UPDATE SET
@@ -409,26 +415,27 @@ ON CONFLICT (evidence_id) DO UPDATE SET
     recorded_at_ms = excluded.recorded_at_ms, payload = excluded.payload;
 
 -- add_spending --
--- One amount of a new proposal; it counts until that has ended, however late that is.
+-- Add one amount of a new proposal; it counts until the proposal has ended, however late that is.
 INSERT INTO spending (actor, proposal_id, currency, amount, at_ms)
 VALUES (:actor, :proposal_id, :currency, :amount, 9223372036854775807);
 
 -- spending_of --
--- What one proposal counts for; the time alone finds it in the index.
+-- The amounts that one proposal counts for; `at_ms` is given because the index needs it.
 SELECT currency, amount FROM spending
 WHERE actor = :actor AND at_ms = :at_ms AND proposal_id = :proposal_id;
 
 -- spending_completed --
--- What a proposal held is spent, from now on for a day.
+-- The amounts of a completed proposal are spent: they count for a day from its end.
 UPDATE spending SET at_ms = :at_ms
 WHERE proposal_id = :proposal_id AND at_ms = 9223372036854775807;
 
 -- spending_released --
--- What a proposal held is free again.
+-- The amounts of a proposal that ended otherwise no longer count.
 DELETE FROM spending WHERE proposal_id = :proposal_id AND at_ms = 9223372036854775807;
 
 -- spent --
--- Amounts that the proposer's open proposals hold, and those completed since then; one left out.
+-- The amounts of a proposer's open proposals and of those completed since a time; one proposal is
+-- left out.
 SELECT spending.currency, spending.amount FROM spending CROSS JOIN proposals
     ON proposals.proposal_id = spending.proposal_id
 WHERE spending.actor = :actor AND spending.at_ms >= :since_ms
@@ -436,22 +443,22 @@ WHERE spending.actor = :actor AND spending.at_ms >= :since_ms
     AND proposals.state IN ('pending', 'sentinel_approved', 'executing', 'completed');
 
 -- add_use --
--- One accepted evaluation.
+-- Add one accepted evaluation.
 INSERT INTO uses (actor, tool, at_ms) VALUES (:actor, :tool, :at_ms);
 
 -- uses_since --
--- The times of accepted evaluations after a moment.
+-- The times of accepted evaluations after a time.
 SELECT at_ms FROM uses
 WHERE actor = :actor AND tool = :tool AND at_ms > :after_ms ORDER BY at_ms;
 
 -- forget_uses --
--- A few of those that no rate can ask for any more.
+-- Delete a few uses that are too old for any rate.
 DELETE FROM uses WHERE number IN (
     SELECT number FROM uses WHERE at_ms < :before_ms ORDER BY at_ms LIMIT 8
 );
 
 -- add_permit --
--- An issued permit.
+-- Add an issued permit.
 INSERT INTO permits (
     permit_id, proposal_id, verb, attempt, token, expires_at_ms, consumed_at_ms
 ) VALUES (
@@ -473,12 +480,12 @@ ORDER BY number DESC LIMIT 1;
 SELECT * FROM permits WHERE proposal_id = :proposal_id ORDER BY verb, attempt, number;
 
 -- consume_permit --
--- Use a permit up, once.
+-- Use a permit up; a permit that was used before is not changed.
 UPDATE permits SET consumed_at_ms = :at_ms
 WHERE permit_id = :permit_id AND consumed_at_ms IS NULL;
 
 -- put_task --
--- Where a task stands.
+-- Write the state of a task.
 INSERT INTO tasks (actor, task_id, state, proposal_id, reason, explanation, updated_at_ms)
 VALUES (:actor, :task_id, :state, :proposal_id, :reason, :explanation, :updated_at_ms)
 ON CONFLICT (actor, task_id) DO UPDATE SET
@@ -498,17 +505,17 @@ SELECT * FROM tasks WHERE actor = :actor AND task_id > :after_id ORDER BY task_i
 SELECT value FROM flags WHERE name = :name;
 
 -- put_flag --
--- A flag is set.
+-- Set a flag.
 INSERT INTO flags (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- remember_event --
--- An event that was not there, or is so old that it counts as new.
+-- Remember an event; changes a row only if the event is unknown or so old that it counts as new.
 INSERT INTO events (surface, event_id, at_ms) VALUES (:surface, :event_id, :at_ms)
 ON CONFLICT (surface, event_id) DO UPDATE SET at_ms = excluded.at_ms WHERE at_ms <= :before_ms;
 
 -- forget_events --
--- A few of those that count as new by now.
+-- Delete a few events that are so old that they count as new.
 DELETE FROM events WHERE number IN (
     SELECT number FROM events WHERE at_ms <= :before_ms ORDER BY at_ms LIMIT 8
 );

@@ -1,4 +1,4 @@
-"""Reading connections: each view sees one snapshot and never waits for the writer."""
+"""Runs views on reading connections: each view sees one snapshot and never waits for the writer."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ T = TypeVar("T")
 
 
 class Readers:
-    """Connections that take turns."""
+    """Hands views to the reading connections in turn.
+
+    Its methods are called on the event loop; the view runs on the thread of the connection.
+    """
 
     def __init__(self, connections: Sequence[Connection]) -> None:
-        """Take open connections that cannot write."""
+        """Take open connections; they were opened only to read."""
         self._turns = cycle(connections)
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
-        """Run `view` on a snapshot, in one hop. Raises StoreUnavailable where SQLite fails."""
+        """Run `view` on a snapshot, in one hop. Raises StoreUnavailable if SQLite fails."""
         return await self.ask(partial(_on_snapshot, view))
 
     async def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        """Ask a connection itself. Raises StoreUnavailable where SQLite fails."""
+        """Run `question` on a plain connection, without the books. Raises StoreUnavailable if
+        SQLite fails."""
         try:
             return await next(self._turns).run(question)
         except (sqlite3.Error, MemoryError) as error:
@@ -44,7 +48,7 @@ def _on_snapshot(view: Callable[[Transaction], T], plain: sqlite3.Connection) ->
     try:
         transaction = SqliteTransaction(plain)
         value = view(transaction)
-        transaction.write_down()  # a view that writes fails here, as its connection cannot
+        transaction.write_down()  # a view that changes anything fails here: query_only is set
         return value
     finally:
         if plain.in_transaction:

@@ -1,4 +1,8 @@
-"""The small records as rows and back."""
+"""Turns the small records into rows and back: reviews, cards, messages, permits, audit entries.
+
+A function `…_row` returns the columns of a record, a function `…_of` the record in a row. They keep
+no state and run wherever a book does.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ _Record = EvidencePacket | Message | PermitRecord | Review | Task
 
 
 def _columns(record: _Record) -> dict[str, Any]:
-    """Return the fields of a record whose columns bear the same names."""
+    """Return the fields of a record as columns of the same names."""
     return {name: getattr(record, name) for name in record.__slots__}
 
 
@@ -56,7 +60,7 @@ def review_row(review: Review) -> dict[str, Any]:
 
 
 def review_of(row: Row) -> Review:
-    """Return the review in a row. Raises RowUnreadable where the row holds what none can be."""
+    """Return the review in a row. Raises RowUnreadable if the row cannot be a review."""
     values = _fields(Review, row)
     try:
         values["decision"] = Decision(row["decision"])
@@ -88,8 +92,11 @@ def card_row(card: Card) -> dict[str, Any]:
 
 
 def card_of(row: Row) -> Card:
-    """Return the card in a row. What cannot be read of where it stands, or of what was noted there,
-    is as if it had never been: it is posted again, and no other card waits for that."""
+    """Return the card in a row.
+
+    If the message ids or the extra notes cannot be read, they are taken as empty: the card is then
+    posted again, and other cards do not wait for it.
+    """
     ids = _json_or(row["message_ids"], [])
     return Card(
         proposal_id=row["proposal_id"],
@@ -109,7 +116,7 @@ def card_of(row: Row) -> Card:
 
 
 def _json_or(text: Any, otherwise: Any) -> Any:
-    """Return what JSON holds that is of this kind, and `otherwise` for all else."""
+    """Return the value of a JSON text if it has the type of `otherwise`, else `otherwise`."""
     try:
         value = load(text)
     except (ValueError, TypeError):
@@ -118,7 +125,7 @@ def _json_or(text: Any, otherwise: Any) -> Any:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Return the object that a text in JSON holds; raises ValueError and TypeError for all else."""
+    """Return the object in a JSON text; raises ValueError or TypeError if there is none."""
     value = load(text)
     if not isinstance(value, dict):
         raise TypeError("there is no JSON object in it")
@@ -131,12 +138,12 @@ def message_row(message: Message) -> dict[str, Any]:
 
 
 def message_of(row: Row) -> Message:
-    """Return the message in a row."""
+    """Return the message in a row. Raises ValueError or TypeError if its body is no object."""
     return Message(**_fields(Message, row) | {"body": _object(row["body"])})
 
 
 def messages_of(rows: Iterable[Row]) -> list[Message]:
-    """Return the messages in rows. One that cannot be read stops none beside it."""
+    """Return the messages in rows; skip those that cannot be read, and log each once."""
     found = []
     for row in rows:
         try:
@@ -148,7 +155,7 @@ def messages_of(rows: Iterable[Row]) -> list[Message]:
 
 @lru_cache(maxsize=1_000)
 def _told_once(key: str) -> None:
-    """Messages are read every second; a person is told once."""
+    """Log an unreadable message once, because messages are read every second."""
     log.error("The message %s in the database cannot be read, and is not delivered", key)
 
 
@@ -202,10 +209,7 @@ def audit_row(entry: AuditEntry, details: str) -> dict[str, Any]:
 
 
 def entry_of(row: Row) -> AuditEntry:
-    """Return the audit entry in a row.
-
-    Raises RowUnreadable where the row holds what no entry can be.
-    """
+    """Return the audit entry in a row. Raises RowUnreadable if the row cannot be an entry."""
     try:
         return _entry_of(row)
     except (ValueError, TypeError, KeyError) as error:
@@ -236,10 +240,10 @@ def _entry_of(row: Row) -> AuditEntry:
 
 
 def exported_of(row: Row) -> dict[str, Any]:
-    """Return a stored entry in its exported form, changing nothing that somebody else changed.
+    """Return a stored entry in its exported form, with every change that somebody made to it.
 
-    Details that are no longer the canonical bytes which were written appear as bare text, and
-    bytes in place of text as hex, so that their hash cannot fit.
+    Details that are no longer the canonical bytes that were written appear as plain text, and
+    bytes in place of text appear as hex, so that the hash of the entry cannot match.
     """
     entry = {_EXPORTED_AS.get(name, name): _as_json(row[name]) for name in _AUDIT_COLUMNS}
     kind, actor = _as_json(row["actor_kind"]), _as_json(row["actor"])

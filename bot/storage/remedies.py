@@ -1,4 +1,5 @@
-"""What a person can do where SQLite or the system says no."""
+"""This module makes sentences that tell a person what to do about an error of SQLite or the
+system."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-#: The database, its journal or log, the index of that, and the folder.
+#: How many files an open database needs: itself, its journal or log, their index, and the folder.
 _FILES: Final = 4
-#: What helps a process that may open no further file.
+#: What to do if the process may open no further file.
 MORE_FILES: Final = (
     " This process has as many files and connections open as it may: raise that limit (ulimit -n, "
     "or LimitNOFILE= of its unit) and start it again."
@@ -18,14 +19,17 @@ MORE_FILES: Final = (
 
 
 def said(error: Exception) -> str:
-    """Return what SQLite says; of memory that is not there it says nothing."""
+    """Return the words of an error; a MemoryError has none of its own."""
     if isinstance(error, MemoryError):
         return "there is no memory for it; end what takes that, or let the bot have more"
     return str(error)
 
 
 def remedy(error: Exception, path: Path | None = None) -> str:
-    """Return a sentence, with the blank before it, to put behind what `error` says of `path`."""
+    """Return a sentence with a blank before it, to append to the words of `error` about `path`.
+
+    Return an empty text if there is nothing to advise.
+    """
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return (
@@ -58,7 +62,7 @@ def _closed(path: Path | None) -> str:
 
 
 def _may_open_too_few() -> bool:
-    """Say whether as many files as a database consists of could not be opened now."""
+    """Return True if the process can not open as many files now as a database needs."""
     opened = []
     try:
         for _ in range(_FILES):
@@ -72,9 +76,9 @@ def _may_open_too_few() -> bool:
 
 
 def _lacks_its_log(path: Path) -> bool:
-    """Say whether the index of the log stands there, as beside a bot, and nothing of the log.
+    """Return True if the index of the log (`-shm`) holds something but the log is empty or gone.
 
-    An empty index is one that a full disk did not take just now.
+    An empty index does not count: a full disk has just refused to take it.
     """
     path = path.resolve()
     log, index = (path.with_name(path.name + side) for side in ("-wal", "-shm"))

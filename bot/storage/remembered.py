@@ -1,4 +1,4 @@
-"""How long every store remembers what it was told once."""
+"""This module says how long both stores remember events and uses of tools."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Whether what a row holds is of the kinds that its record declares.
+"""Checks that the values in a row have the types that the fields of its record declare.
 
-SQLite takes any value in any column, and whoever writes there by hand need not know what stands in
-it. A time that is text, or a digest that is a number, would be met where it is used: there it stops
-whatever is done for all the others in the same round, or a start. Met where it is read it is one
-row that cannot be read.
+SQLite accepts any value in any column, so a person who edits the file may leave a time that is text
+or a digest that is a number. Without this check it would raise only where it is used, and stop a
+start or the work on all other proposals in that round. With it, one row cannot be read.
 """
 
 from __future__ import annotations
@@ -18,20 +17,21 @@ from lifecycle.proposal import Cause, Execution, Identity, KeptStop
 from lifecycle.verdict import Finding, RuleResult
 
 Part = TypeVar("Part", Execution, KeptStop, Cause, Identity, RuleResult, Finding)
-#: In which class JSON and SQLite give back what is declared so.
+#: The class in which JSON or SQLite return a value of these declared types.
 _READ_AS: Final = {Mapping: dict, Any: object}
-#: So many shapes are remembered of one record: there are as many as its empty fields allow.
+#: The most shapes remembered for one record; each combination of empty fields makes one.
 _MOST_SHAPES: Final = 1_024
 
 
 class Kinds:
-    """The fields of a dataclass, each with the classes that its value may be of.
+    """Checks the fields of one dataclass against the classes that their values may have.
 
-    A shape, the classes of all fields, that was looked at once is known: rows are read often.
+    The shape of a row is the tuple of the classes of its values. Shapes that passed are remembered,
+    because rows are read often. The threads of all connections share one instance.
     """
 
     def __init__(self, record: type[Any]) -> None:
-        """Learn what the fields of `record` are declared as."""
+        """Read the declared types of the fields of `record`."""
         hints = get_type_hints(record)
         self._classes = {each.name: _classes(hints[each.name]) for each in fields(record)}
         self._known: set[tuple[type, ...]] = set()
@@ -39,11 +39,11 @@ class Kinds:
         self._of_record = attrgetter(*self._classes)
 
     def check(self, held: Mapping[str, Any]) -> None:
-        """Raise TypeError for the first value of another class; a boolean is no number."""
+        """Raise TypeError for the first value of a wrong class; a boolean is not a number."""
         self._look(held, self._of_mapping)
 
     def check_record(self, record: Any) -> None:
-        """Raise TypeError as `check`, for the fields of a record."""
+        """Raise TypeError as `check` does, for the fields of a record object."""
         self._look(record, self._of_record)
 
     def _look(self, held: Any, values_of: Callable[[Any], tuple[Any, ...]]) -> None:
@@ -58,7 +58,7 @@ class Kinds:
 
 
 def of_its_kinds(part: Part) -> Part:
-    """Return a part of a row; raises TypeError where it holds what none can."""
+    """Return a part of a row unchanged; raises TypeError if one of its values has a wrong class."""
     _WITHIN[type(part)].check_record(part)
     return part
 

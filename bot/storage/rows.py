@@ -1,4 +1,5 @@
-"""A proposal as a row and back. A column is the truth for what it holds; `rest` is for the rest."""
+"""Turns a proposal into a row and back. A field with columns of its own is read from them alone;
+the column `rest` holds the other fields as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Finding, RuleResult, Verdict
 
-#: Fields that stand in a column of their own name, as they are.
+#: Fields that are stored unchanged in a column of the same name.
 _AS_THEY_ARE: Final = (
     "proposal_id",
     "version",
@@ -55,9 +56,9 @@ _AS_THEY_ARE: Final = (
     "retry_at_ms",
     "checked_policy_digest",
 )
-#: Fields of that kind whose values SQLite would have to be taught to take.
+#: Those of them that are enums, which are stored as text.
 _ENUMS: Final = frozenset({"state", "tier", "tool_tier", "attention"})
-#: Fields that stand in columns in another form.
+#: Fields that are stored in columns in another form.
 _TRANSLATED: Final = frozenset(
     {"actor", "verdict", "decided_by", "opener", "execution", "kept_stop"}
 )
@@ -75,11 +76,11 @@ def _default(field: Field[Any]) -> Any:
     return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
-#: All other fields with their defaults, those that the law may gain later included.
+#: All other fields with their defaults, also those that Proposal may gain later.
 _REST: Final = _defaults(Proposal, frozenset(_AS_THEY_ARE) | _TRANSLATED)
 _EXECUTION_REST: Final = _defaults(Execution, _EXECUTION_COLUMNS)
 _FIELDS: Final = tuple(f.name for f in fields(Proposal))
-#: Where a field stands that has columns of its own; all others stand in `rest`.
+#: The name under which `_columns_of` writes a field; fields that are not here are in `rest`.
 _STANDS_IN: Final = {name: name for name in (*_AS_THEY_ARE, *_TRANSLATED)}
 _HOLDS_JSON: Final = frozenset({"execution", "frame", "extra"})
 _KINDS: Final = Kinds(Proposal)
@@ -91,12 +92,12 @@ def row_of(proposal: Proposal) -> dict[str, Any]:
 
 
 def changes_of(proposal: Proposal, before: Proposal) -> dict[str, Any]:
-    """Return the columns in which a proposal differs from what it was, by name.
+    """Return the columns in which a proposal differs from `before`, by name.
 
-    What holds JSON counts as changed where it is another object: to Python 1 and true are equal.
+    A field that holds JSON counts as changed if it is another object: in Python 1 == True.
     """
     held, was = proposal.__dict__, before.__dict__
-    others = [name for name in _FIELDS if held[name] is not was[name]]  # nearly all are the same
+    others = [name for name in _FIELDS if held[name] is not was[name]]  # cheap: most are the same
     changed = dict.fromkeys(
         _STANDS_IN.get(name, "rest")
         for name in others
@@ -108,7 +109,7 @@ def changes_of(proposal: Proposal, before: Proposal) -> dict[str, Any]:
 
 
 def _columns_of(proposal: Proposal, names: Iterable[str]) -> dict[str, Any]:
-    """Return what stands in the columns of these fields, and in `rest` where that is named."""
+    """Return the columns of these fields by name; the name `rest` stands for that column."""
     held = proposal.__dict__
     row: dict[str, Any] = {}
     for name in names:
@@ -132,9 +133,9 @@ def _columns_of(proposal: Proposal, names: Iterable[str]) -> dict[str, Any]:
 
 
 def own_copy(proposal: Proposal, most_bytes: int) -> Proposal | None:
-    """Return an equal proposal in which nobody else can change anything; None where it is larger.
+    """Return an equal proposal whose content nobody else can change, None if it is too large.
 
-    Only JSON can be changed; it is copied as the row holds it.
+    Only JSON values can be changed; they are copied by writing and reading them as a row does.
     """
     size = len(proposal.document) + len(proposal.r3_document)
     for result in proposal.verdict.results if proposal.verdict else ():
@@ -172,11 +173,8 @@ def _rest_of(proposal: Proposal) -> str:
 
 
 def proposal_of(row: Row) -> Proposal:
-    """Return the proposal that a row holds.
-
-    Raises RowUnreadable where the row holds what no proposal can be.
-    """
-    # A row finds a name by going through all of them, a dictionary does not.
+    """Return the proposal in a row. Raises RowUnreadable if the row cannot be a proposal."""
+    # sqlite3.Row searches its columns for each name, a dictionary does not.
     columns = dict(zip(row.keys(), row, strict=True)) if isinstance(row, sqlite3.Row) else row
     try:
         return _proposal_of(columns)
@@ -211,10 +209,8 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
 
 
 def _bytes(column: bytes | str) -> bytes:
-    """Return stored bytes; SQL functions leave text, and the law judges what it is worth.
-
-    Raises TypeError for what no function of SQL makes of a text.
-    """
+    """Return stored bytes. A person who edits a row with SQL functions leaves text; its bytes are
+    returned, and the digest shows what they are worth. Raises TypeError for any other type."""
     if isinstance(column, bytes):
         return column
     if not isinstance(column, str):
@@ -268,7 +264,7 @@ def _cause_of(value: Mapping[str, Any]) -> Cause:
 
 
 def _verdict_text(verdict: Verdict) -> str:
-    """Write a verdict exactly; its wire form fills in levels and sorts, which this does not."""
+    """Return a verdict exactly, as JSON; its wire form fills in levels and sorts, this does not."""
     results = [
         [r.rule, r.level, [[f.code, f.path, f.words, f.level] for f in r.findings]]
         for r in verdict.results
@@ -280,7 +276,7 @@ def _verdict_text(verdict: Verdict) -> str:
 
 @lru_cache(maxsize=1024)
 def _verdict_of(text: str) -> Verdict:
-    """Read a verdict; it is frozen and read at every move, so that one reading serves them all."""
+    """Return the verdict in a text. It is read at every move and frozen, so it may be cached."""
     value = load(text)
     results = tuple(
         of_its_kinds(RuleResult(rule, Level(level), tuple(_finding(*each) for each in findings)))

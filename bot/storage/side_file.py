@@ -1,7 +1,7 @@
-"""The side file of the database, emptied where a row in it must not be read any more (section 10).
+"""Empties the `-wal` file of the database after a row was masked (design section 10).
 
-What a row held before it was masked stands in `-wal` until that is written over, which may take
-days, and a process that dies leaves it there.
+What a row held before it was masked stays in the `-wal` until that part is overwritten, which may
+take days, and a process that dies leaves it there.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from typing import Final
 from bot.storage.place import Place, held_by
 from bot.storage.queries import PRAGMAS
 
-#: While somebody reads, or the disk takes nothing, it is tried again after so long, in seconds.
+#: If somebody reads or the disk takes nothing, it is tried again after so many seconds, then twice
+#: as many each time, up to the longest pause.
 _AGAIN_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 60.0
-#: What a chat delivered stands on disk until it was worked, a moment later: so it is done twice.
+#: An event of a chat that holds the same text is on disk until it was processed, a moment after
+#: the row was masked. So the file is emptied once more, after so many seconds.
 _ONCE_MORE_S: Final = 60.0
-#: Whoever has many rows masked keeps the others from writing no more than a twentieth of the time,
-#: once what may be taken in advance is used up, half a second.
+#: However many rows are masked, emptying may keep others from writing for at most a twentieth of
+#: the time, after an allowance of half a second has been used up.
 _PAID_FOR: Final = 20
 _IN_ADVANCE_S: Final = 0.5 * _PAID_FOR
 
 
 def holds_something(database: Path) -> bool:
-    """Say, before a process opens it, whether one that died left commits in the side file."""
+    """Return True if the `-wal` holds commits of a process that died; ask before opening it."""
     side = database.resolve()
     with suppress(OSError):
         return side.with_name(f"{side.name}-wal").stat().st_size > 0
@@ -37,9 +39,9 @@ def holds_something(database: Path) -> bool:
 
 
 class SideFile:
-    """Folds `-wal` into the database and empties it, on the connection's thread.
+    """Folds the `-wal` into the database and empties it, on the writer's thread.
 
-    Nobody waits for it: where it cannot be done now it is done later.
+    It waits for nobody: if it cannot be done now, it is done later.
     """
 
     def __init__(
@@ -50,30 +52,31 @@ class SideFile:
         left_over: bool = False,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the writing connection. `left_over`: a process that died may have left something."""
+        """Take the writing connection. With `left_over` the file is emptied at once: a process that
+        died may have left something in it. `now_s` is a monotonic clock in seconds."""
         self._connection, self._place, self._now_s = connection, place, now_s
         self._paid_until_s = now_s()
         self._due_s = [now_s()] if left_over else []
         self._pause_s = _AGAIN_S
 
     def cover(self) -> None:
-        """A row was masked: what it held before must not stay, at once and once more.
+        """Plan to empty the file now and again a minute later, because a row was masked.
 
-        Where many are, they wait for one another and share the next time.
+        If many rows are masked, the emptying is delayed and serves all of them.
         """
         at_s = max(self._now_s(), self._paid_until_s - _IN_ADVANCE_S)
         self._due_s = [at_s, at_s + _ONCE_MORE_S]
         self._pause_s = _AGAIN_S
 
     def idle_s(self) -> float | None:
-        """Return for how many seconds there is nothing to do, None where there is nothing."""
+        """Return after how many seconds the file must be emptied, None if nothing is planned."""
         return max(0.0, self._due_s[0] - self._now_s()) if self._due_s else None
 
     def empty(self, patience: str) -> None:
-        """Empty it where that is due; `patience` is the pragma that is in force again after.
+        """Empty the file if that is due; `patience` names the pragma to set again afterwards.
 
-        Where the database's files do not lie where they lay, or one was cut short, it holds what
-        is lacking there, and stays as it is.
+        If a file of the database was moved or cut short, the `-wal` holds what is missing there,
+        and is left as it is.
         """
         if not self._due_s or self._due_s[0] > self._now_s():
             return

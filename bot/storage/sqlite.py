@@ -1,4 +1,5 @@
-"""The default store: SQLite in WAL mode, one writer, reading connections beside it."""
+"""This module holds the default store: SQLite in WAL mode, with one writing connection and two that
+read."""
 
 from __future__ import annotations
 
@@ -34,7 +35,10 @@ _READING_CONNECTIONS: Final = 2
 
 
 class SqliteStore:
-    """Implements the port ProposalStore (design section 11)."""
+    """Implements the port ProposalStore (design section 11).
+
+    Its methods are called on the event loop. Units run on the writer's thread, views on a reader's.
+    """
 
     def __init__(
         self,
@@ -43,7 +47,8 @@ class SqliteStore:
         lock: FileLock | None,
         closing: AsyncExitStack,
     ) -> None:
-        """Take what `open` has opened: no writer where only reading is allowed, no lock beside."""
+        """Take what `open` or `open_reader` opened. `writer` is None in a store that only reads,
+        `lock` is None if the store is opened beside a bot."""
         self._readers = readers
         self._writer = writer
         self._lock = lock
@@ -53,8 +58,8 @@ class SqliteStore:
     async def open(cls, path: Path, *, beside: bool = False) -> SqliteStore:
         """Open `path` for writing: take the lock, check the mode, bring the tables up to date.
 
-        With `beside` no lock is taken and nothing is migrated: a command line may write a flag
-        while a bot runs. Raises CannotOpen (AlreadyRunning where another process has the lock).
+        With `beside` no lock is taken and nothing is migrated: a command line writes a flag so
+        while a bot runs. Raises CannotOpen; AlreadyRunning if another process has the lock.
         """
         async with AsyncExitStack() as opened:
             lock = None
@@ -81,46 +86,46 @@ class SqliteStore:
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run `unit` in a transaction and return its value once that is durable.
 
-        Raises what the unit raises, after undoing it alone; StoreUnavailable where SQLite failed
-        and nothing of the unit has happened. A caller that is cancelled leaves the unit whole or
-        undone, never half.
+        Raises what the unit raises, after undoing it alone; StoreUnavailable if SQLite failed and
+        nothing of the unit remains. If the caller is cancelled, the unit is written whole or not at
+        all.
         """
         if self._writer is None:
             raise StoreUnavailable("The store was opened only to read.")
         return await self._writer.write(unit)
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
-        """Run `view` on a consistent snapshot; it cannot write."""
+        """Run `view` on a consistent snapshot and return its value; it cannot write."""
         return await self._readers.read(view)
 
     async def made_by_others(self) -> list[str]:
-        """Return a sentence for every trigger, and for every view in the place of a table."""
+        """Return a sentence for each foreign trigger, and each view under the name of a table."""
         return await self._readers.ask(made_by_others)
 
     async def damage(self) -> list[str]:
-        """Return a sentence where a page of the database is not sound, lost or written over."""
+        """Return one sentence if a page of the database is damaged, an empty list if none is."""
         found = await self._readers.ask(_first_damage)
         return [] if found == "ok" else [f"the database is damaged: {found}; bring a copy back"]
 
     def hurry(self) -> None:
-        """The end is near: a unit that somebody else's lock keeps out fails after a moment."""
+        """Let a unit that another process's lock keeps out fail after 250 ms: the bot is ending."""
         if self._writer is not None:
             self._writer.hurry()
 
     def keep_lock(self) -> bool:
-        """Take the lock anew where its file was removed by hand; True where that was so.
+        """Take the lock again if its file was removed by hand; return True if it was.
 
-        Raises AlreadyRunning where another process has the database by now, else CannotOpen.
+        Raises AlreadyRunning if another process has the database by now, else CannotOpen.
         """
         return self._lock is not None and self._lock.keep()
 
     def check_serving(self) -> None:
-        """Raise StoreUnavailable where it takes nothing any more, whatever becomes of the disk."""
+        """Raise StoreUnavailable if the writer broke: it takes no unit again in this process."""
         if self._writer is not None and self._writer.broken is not None:
             raise StoreUnavailable(self._writer.broken)
 
     async def close(self) -> None:
-        """Finish what was accepted, close the connections and let go of the lock."""
+        """Finish the accepted units, close the connections and release the lock."""
         await self._closing.aclose()
 
 

@@ -1,4 +1,7 @@
-"""The lines in which stops wait on disk: of which database each is, and what is none."""
+"""Reads the lines of the spool: which stop a line holds, for which database, and which are torn.
+
+`FileSpool` uses it on the event loop; `status` and `thaw` use it to look at the file of a bot.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,24 @@ _NEEDED: Final = ("proposal_id", "surface")
 _TEXTS: Final = ("reason", "account", "database")
 _TEXTS_OR_NONE: Final = ("id", "event_id", "heir")
 _KINDS: Final = (None, *(kind.value for kind in ActorKind))
-#: Of which database a stop is; a line of an older version does not say it.
+#: The key that names the database of a stop; lines of older versions do not have it.
 OF: Final = "database"
-#: Which others have carried it out, as they had forgotten what they were named.
+#: The key that lists other databases which carried the stop out because they forgot a name.
 DONE: Final = "done_in"
 
 
 def stops_in(path: Path) -> list[dict[str, Any]]:
-    """Return the stops that wait in a spool, of whichever database, oldest first; only to look.
-    Raises OSError where it cannot be read."""
+    """Return the stops in a spool for any database, oldest first, without a lock; only to look.
+
+    Raises OSError if the file cannot be read.
+    """
     stops = map(stop_in, lines_of(path))
     return [stop for stop in stops if stop is not None]
 
 
 def others_wait(path: Path, database: str | None) -> bool:
-    """Say whether a stop waits that names another database, and that this one has not carried out.
-    Raises OSError as `stops_in`."""
+    """Return True if a stop waits that names another database and that `database` has not carried
+    out. Raises OSError as `stops_in` does."""
     return any(
         OF in stop and stop[OF] != database and database not in stop.get(DONE, ())
         for stop in stops_in(path)
@@ -37,7 +42,8 @@ def others_wait(path: Path, database: str | None) -> bool:
 
 
 def stops_of(stops: Collection[Mapping[str, Any]], known: Known) -> list[Mapping[str, Any]]:
-    """Return those of the database that is known so; what names none may be of any."""
+    """Return the stops that a database known as `known` would carry out; those that name no
+    database are among them."""
 
     def waits(stop: Mapping[str, Any]) -> bool:
         own = stop.get(OF) in (None, known.name)
@@ -47,12 +53,12 @@ def stops_of(stops: Collection[Mapping[str, Any]], known: Known) -> list[Mapping
 
 
 def as_kept(stop: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stop as it was given to be kept: without whose it is."""
+    """Return a stop as it was given to be kept: without the keys that say for which database."""
     return {name: value for name, value in stop.items() if name not in (OF, DONE)}
 
 
 def lines_of(path: Path) -> list[bytes]:
-    """Return the lines of a spool, none where there is none. Raises OSError."""
+    """Return the lines of a spool, none if there is no file. Raises OSError."""
     try:
         return path.read_bytes().splitlines()
     except FileNotFoundError:
@@ -60,12 +66,12 @@ def lines_of(path: Path) -> list[bytes]:
 
 
 def written(lines: Sequence[bytes]) -> bytes:
-    """Return what is written for these lines."""
+    """Return the bytes of a file with these lines."""
     return b"".join(line + b"\n" for line in lines)
 
 
 def stop_in(line: bytes) -> dict[str, Any] | None:
-    """Return the stop that a line holds, None where it is torn or somebody wrote into it."""
+    """Return the stop that a line holds, None if it is torn or somebody changed it."""
     try:
         stop = load(line.decode())
     except (ValueError, RecursionError):

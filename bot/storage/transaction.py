@@ -1,4 +1,4 @@
-"""All books over one connection."""
+"""Puts all books over one SQLite connection together, as the port Transaction wants them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ from lifecycle.ports import (
 
 
 class SqliteTransaction:
-    """What a unit is given. Its end and its undoing are the writer's affair.
+    """The books that a unit or a view is given; the writer begins, commits and undoes.
 
-    The methods below tell the books of it: `begin` at the start of a transaction, `begin_unit` and
-    `write_down` around each unit, `undo_unit` where it failed, `forget` where all failed.
+    It runs on the thread of its connection. The writer has one for its whole life, each view has a
+    new one. The writer tells the books what happens: `begin` at the start of a transaction,
+    `begin_unit` and `write_down` around each unit, `undo_unit` if the unit failed, `forget` if the
+    whole transaction failed. A view needs `write_down` only.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -53,32 +55,33 @@ class SqliteTransaction:
         self.flags: Flags = FlagBook(connection, desk)
 
     def begin(self) -> None:
-        """Learn what others wrote; a command line may have, since the last transaction."""
+        """Drop caches if another connection, such as a command line's, wrote since the last
+        transaction, and look for foreign triggers."""
         if self._desk.look_around():
             self._chain.back_to(None)
             self._chain.is_watched = bool(made_by_others(self._connection))
 
     def begin_unit(self) -> None:
-        """Note where the unit begins."""
+        """Remember the head of the trail, to which a failed unit is set back."""
         self._head = self._chain.known_head
         self._desk.begin()
 
     def write_down(self) -> None:
-        """Write what this unit has changed so far, so that what fails of it fails here."""
+        """Write what this unit has changed so far, so that what fails of it fails within it."""
         self._desk.write()
         self._chain.write()
 
     def undo_unit(self) -> None:
-        """Forget what the unit did."""
+        """Forget in memory what the unit did; the writer undoes its statements."""
         self._chain.back_to(self._head)
         self._desk.undo()
 
     def has_covered(self) -> bool:
-        """Say, once, whether a row was masked since this was asked last."""
+        """Return True if a row was masked since the last call of this method."""
         covered, self._desk.has_covered = self._desk.has_covered, False
         return covered
 
     def forget(self) -> None:
-        """Forget everything."""
+        """Forget everything in memory: the whole transaction was undone."""
         self._chain.back_to(None)
         self._desk.forget()

@@ -1,4 +1,4 @@
-"""The one writer: takes every unit that waits and commits them together."""
+"""The writer runs all units on one thread and commits those that wait together."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from lifecycle.ports import RowRefused, StoreClosed, StoreUnavailable, Transacti
 T = TypeVar("T")
 log = logging.getLogger("signoff.storage")
 
-#: What Python can hold and SQLite cannot: it says so before a statement runs.
+#: Raised before a statement runs, for values that Python can hold and SQLite cannot.
 _NO_VALUE: Final = (OverflowError, UnicodeEncodeError)
 _OF_THE_ROW: Final = (
     *(sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError),
     *_NO_VALUE,
 )
-#: The beginning of what is said of a type that cannot be stored; of a closed database otherwise.
+#: How sqlite3 begins the message for a type that it cannot store. The class of that error,
+#: ProgrammingError, is also that of a closed database.
 _NOT_BOUND: Final = "Error binding parameter"
 #: More units than this are not kept waiting for each other's commit.
 MOST_IN_A_COMMIT: Final = 64
@@ -38,7 +39,11 @@ MOST_IN_A_COMMIT: Final = 64
 
 @dataclass(slots=True)
 class Job:
-    """A unit that waits or has run, and whoever waits for it."""
+    """A unit that waits or has run, with the future on which its caller waits.
+
+    It is made on the event loop, run and filled in on the writer's thread, and answered on the
+    loop.
+    """
 
     unit: Callable[[Transaction], Any]
     answer: asyncio.Future[Any]
@@ -46,11 +51,11 @@ class Job:
     error: BaseException | None = None
 
     def fail(self, error: BaseException) -> None:
-        """Note why nothing of the unit remains; the first cause counts."""
+        """Record why nothing of the unit remains; the first error counts."""
         self.value, self.error = None, self.error or error
 
     def reply(self) -> None:
-        """Tell whoever waits; nobody may wait any more."""
+        """Answer the caller, unless it was cancelled and nobody waits any more."""
         if self.answer.done():
             return
         if self.error is None:
@@ -64,10 +69,11 @@ class Job:
 
 
 class Writer:
-    """Serves the units in the order in which they came, on the connection's thread.
+    """Runs the units in the order in which they came, on the thread of its connection.
 
-    The thread takes jobs from its own queue, so that a unit costs one hop there and one back,
-    and all that came while it was committing share the next commit.
+    The public methods are called on the event loop. The writer's thread stays in `_serve` for its
+    whole life and takes jobs from a queue, so that a unit costs one hop there and one back, and all
+    units that came while it was committing share the next commit.
     """
 
     def __init__(self, connection: Connection, place: Place, *, left_over: bool = False) -> None:
@@ -78,7 +84,7 @@ class Writer:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
         self._hurried = False
-        #: Why it serves nobody any more although it was not closed, None where it does.
+        #: Why it stopped although it was not closed, None while it serves. Set on its thread.
         self.broken: str | None = None
         self._serving = self._loop.create_task(connection.run(self._serve), name="store writer")
 
@@ -92,22 +98,26 @@ class Writer:
         return await answer
 
     def hurry(self) -> None:
-        """From the next commit on wait little for whoever else has the database."""
+        """Wait only 250 ms for the lock of another process, from the next commit on."""
         self._hurried = True
 
     async def close(self) -> None:
-        """Finish what was accepted, then stop."""
+        """Finish the accepted units, then stop."""
         if not self._closed:
             self._closed = True
             self._jobs.put(None)
         await asyncio.wait([self._serving])
         if not self._serving.cancelled():
-            self._serving.exception()  # which was told when it came
+            self._serving.exception()  # it was logged when it was raised
 
     # -- on the connection's thread -------------------------------------------------------
 
     def _serve(self, plain: sqlite3.Connection) -> None:
-        """Run what comes until there is nothing more to come."""
+        """Run jobs until the last one was taken, and empty the `-wal` when that is due.
+
+        An error that is no unit's breaks the store: it is logged, `broken` says so, and all jobs
+        that wait fail.
+        """
         transaction = SqliteTransaction(plain)
         side_file = SideFile(plain, self._place, left_over=self._left_over_before)
         last = False
@@ -136,8 +146,10 @@ class Writer:
                 self._reply(jobs)
 
     def _next_jobs(self, wait_s: float | None) -> tuple[list[Job], bool]:
-        """Wait for one job, `wait_s` seconds at most, and take what else is there; True once the
-        last has been taken."""
+        """Wait for one job, `wait_s` seconds at most, and take the others that wait already.
+
+        The second value is True once the writer was closed and the last job was taken.
+        """
         try:
             found = [self._jobs.get(timeout=wait_s)]
         except Empty:
@@ -147,11 +159,14 @@ class Writer:
         return [job for job in found if job is not None], found[-1] is None
 
     def _patience(self) -> str:
-        """Name the pragma that says how long somebody else's lock is waited for."""
+        """Return the name of the pragma that sets how long to wait for another process's lock."""
         return "hurry" if self._hurried else "patience"
 
     def _is_lost(self, plain: sqlite3.Connection, jobs: Sequence[Job]) -> bool:
-        """Refuse what nobody would find again."""
+        """Return True and fail all `jobs` if a file of the database was moved or cut short.
+
+        Nobody would find again what is written there.
+        """
         words = self._place.trouble() or self._place.shorter(
             partial(held_by, plain, self._patience(), self._place)
         )
@@ -164,7 +179,7 @@ class Writer:
         return [job for job in waiting if job is not None]
 
     def _reply(self, jobs: Sequence[Job]) -> None:
-        """Tell all who wait, on their loop; when that has ended, nobody waits."""
+        """Have the loop answer all callers; if the loop has ended, nobody waits."""
         with suppress(RuntimeError):
             if jobs:
                 self._loop.call_soon_threadsafe(_reply_all, jobs)
@@ -178,17 +193,21 @@ def _reply_all(jobs: Sequence[Job]) -> None:
 def _commit_together(
     plain: sqlite3.Connection, transaction: SqliteTransaction, jobs: Sequence[Job]
 ) -> int:
-    """Run `jobs` in one transaction and return how many are settled by it."""
+    """Run `jobs` in one transaction and return how many of them are decided by it.
+
+    If SQLite fails in the middle, the jobs that have run fail, and the caller begins the others in
+    a new transaction.
+    """
     ran: list[Job] = []
     try:
         plain.execute(QUERIES["begin"])
         transaction.begin()
-        marked = len(jobs) > 1  # a unit by itself is undone with its transaction
+        marked = len(jobs) > 1  # a single unit needs no savepoint: its transaction is undone
         for job in jobs:
             ran.append(job)
             _run_unit(plain, transaction, job, marked=marked)
             if not plain.in_transaction:
-                # SQLite itself undid everything, as it may when the disk is full.
+                # SQLite itself rolled the transaction back, as it may when the disk is full.
                 raise _cause_of(job)
         plain.execute(QUERIES["roll_back" if not marked and ran[0].error else "commit"])
     except (sqlite3.Error, MemoryError) as error:
@@ -205,7 +224,7 @@ def _commit_together(
 def _run_unit(
     plain: sqlite3.Connection, transaction: SqliteTransaction, job: Job, *, marked: bool
 ) -> None:
-    """Run one unit, between two marks where it is not the only one: what it raises undoes it."""
+    """Run one unit and undo it if it raises; with `marked` it runs within a savepoint."""
     if job.answer.cancelled():
         return
     transaction.begin_unit()
@@ -218,7 +237,7 @@ def _run_unit(
             raise asyncio.CancelledError
     except (sqlite3.Error, MemoryError, *_NO_VALUE) as error:
         job.fail(_unavailable(error, job.unit))
-    except BaseException as error:  # whatever it is belongs to whoever sent the unit
+    except BaseException as error:  # whatever it is, it is raised at the caller of the unit
         job.fail(error)
     if plain.in_transaction:
         _end_unit(plain, transaction, undone=job.error is not None, marked=marked)
@@ -236,16 +255,16 @@ def _end_unit(
 
 
 def _cause_of(job: Job) -> sqlite3.Error:
-    """Return with what of SQLite's a unit failed that took all others with it."""
+    """Return the error of SQLite with which this unit undid the whole transaction."""
     cause = job.error.__cause__ if job.error is not None else None
     undone = sqlite3.OperationalError("the whole transaction was undone")
     return cause if isinstance(cause, sqlite3.Error) else undone
 
 
 def _unavailable(error: Exception, unit: Callable[..., Any]) -> StoreUnavailable:
-    """Say what became of a unit: its row was refused for what it is, or nothing can be written.
+    """Return RowRefused if SQLite refused a row for its content, else StoreUnavailable.
 
-    Which unit it was is told by the log alone: the words are SQLite's, and name no place.
+    Only the log says which unit a refused row came from: the words for people are SQLite's.
     """
     unavailable: StoreUnavailable
     if _is_of_the_row(error):
@@ -259,12 +278,12 @@ def _unavailable(error: Exception, unit: Callable[..., Any]) -> StoreUnavailable
 
 
 def _is_of_the_row(error: Exception) -> bool:
-    """Say whether SQLite found fault with the values, not with the disk, the file or itself."""
+    """Return True if SQLite refused the values, rather than the disk or the file failed."""
     return isinstance(error, _OF_THE_ROW) or str(error).startswith(_NOT_BOUND)
 
 
 def _words(error: Exception) -> str:
-    """Return SQLite's own words, which name tables and columns; others may hold the value."""
+    """Return SQLite's own words, which name tables and columns; other errors may hold the value."""
     if isinstance(error, sqlite3.Error):
         return str(error)
     return f"a value of it ({type(error).__name__})"

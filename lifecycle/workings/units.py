@@ -6,9 +6,9 @@ There are three ways to write. What a failure costs decides which one is right:
   unit once. If the store fails, people are alerted, once until it is well again, and the caller is
   given StoreUnavailable. Afterwards the surfaces are nudged (`news=False`: they are not), and the
   all-clear is given.
-- `World.write_until_taken` is for what has happened already and nobody will say again: a tool's answer,
-  the end of an event of an inbox, a ✅ that could not be judged. It tries with back-off until the
-  store takes it, and alerts and nudges as well.
+- `World.write_until_taken` is for what has happened already and nobody will say again: a tool's
+  answer, the end of an event of an inbox, a ✅ that could not be judged. It tries with back-off
+  until the store takes it, and alerts and nudges as well.
 - `store.write` skips alert, check of the row and nudge. The bot uses it for its own books that no
   surface waits for, or where it nudges itself (who was called, where the board stands, retries,
   callbacks, calls of AAP), for taking an event into an inbox, which is not acknowledged if that

@@ -1,1 +1,1 @@
-"""A proposal as a card: what every platform shows of it, in its own way."""
+"""Builds the cards of proposals, free of any platform's form; each platform renders them."""

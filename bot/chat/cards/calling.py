@@ -1,4 +1,8 @@
-"""The only mention the bot ever makes: the reviewers' group, once a proposal that needs people."""
+"""Calls the reviewers' group once, with the card of a proposal that needs people.
+
+This is the only mention that the bot ever makes. Slack uses this module; its twin on Discord, which
+also looks for a call whose answer was lost, is `discord/calling.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from lifecycle.world import World
 
 
 class Calling:
-    """Remembers with the card of one surface that its people were called.
+    """Remembers in the row of one surface's card that its people were called.
 
     `groups` maps a group of the config to what the platform can mention.
     """
@@ -23,7 +27,7 @@ class Calling:
         self._groups = groups
 
     async def whom(self, content: CardContent) -> str | None:
-        """Return whom to call with this card now, None where nobody is to be called."""
+        """Return whom to call with this card now, None if nobody is to be called."""
         group = self._groups.get(content.call_group or "")
         if group is None:
             return None
@@ -33,7 +37,7 @@ class Calling:
         return None if card is not None and card.extra.get("called") else group
 
     async def called(self, proposal_id: str) -> None:
-        """Write down that they were."""
+        """Write down in the card's row that its people were called."""
 
         def unit(tx: Transaction) -> None:
             card: Card | None = tx.cards.get(proposal_id, self._surface)

@@ -1,6 +1,7 @@
-"""A proposal as a card: what it says, without a word of any platform (design section 8).
+"""Builds the content of a card from a proposal, without a word of any platform (design section 8).
 
-Fields that the bot alone writes and fields that an agent wrote stand apart.
+Fields that the bot alone writes (`card_facts`) and fields that an agent wrote (`card_written`)
+stand apart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from lifecycle.proposal import Outcome, Proposal, Verb
 from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, CardKind
 
-#: From so many bytes on a document takes long enough to write its card that others would wait.
+#: The card of a document of so many bytes or more takes so long that others would wait for it.
 _LARGE_BYTES: Final = 4_096
 REACT: Final = "React: ✅ approve | ❌ reject"
 REACT_OPENED: Final = "React: ❌ reject"
@@ -25,7 +26,8 @@ REACT_EARLY: Final = "React: ✅ keep it, close the window now | ❌ roll back"
 
 
 def card_of(proposal: Proposal, beside: Beside) -> CardContent:
-    """Return the whole card for a proposal as it stands at `beside.now_ms`."""
+    """Return the whole card for a proposal as it stands at `beside.now_ms`; `written_card` may run
+    it in a thread."""
     seen = as_seen(proposal, beside.now_ms)
     written = written_of(seen, beside.policy)
     react, commands = instructions_of(seen)
@@ -47,14 +49,14 @@ def card_of(proposal: Proposal, beside: Beside) -> CardContent:
 
 
 async def written_card(proposal: Proposal, beside: Beside) -> CardContent:
-    """Return the card; a large one is written in a thread, so that nothing else waits for it."""
+    """Return the card. A large one is built in a thread, so that nothing else waits for it."""
     if len(proposal.document) < _LARGE_BYTES:
         return card_of(proposal, beside)
     return await asyncio.to_thread(card_of, proposal, beside)
 
 
 def title_of(proposal: Proposal) -> str:
-    """Return `🔔 PROPOSAL from agent leila (PROPOSE tier)`; the id is the config's own."""
+    """Return a title like `🔔 PROPOSAL from agent leila (PROPOSE tier)`, with the config's id."""
     match TIER_POLICIES[proposal.tier].card:
         case CardKind.NOTE_AFTER:
             return f"📝 NOTE: what {proposal.actor} did ({proposal.tier} tier)"
@@ -63,7 +65,7 @@ def title_of(proposal: Proposal) -> str:
 
 
 def colour_of(proposal: Proposal) -> Colour:
-    """Return the colour for where the proposal stands; attention is seen first."""
+    """Return the colour of the proposal's state; attention takes precedence over the state."""
     if proposal.attention is not None:
         return Colour.ATTENTION
     match proposal.state:
@@ -84,7 +86,7 @@ def colour_of(proposal: Proposal) -> Colour:
 
 
 def instructions_of(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
-    """Return what an emoji does now (empty: nothing), and the commands that do something now."""
+    """Return what an emoji does now (empty if nothing), and the commands that do something."""
     if TIER_POLICIES[proposal.tier].card is not CardKind.LIVE:
         return "", _settling(proposal)
     match proposal.state:
@@ -100,7 +102,7 @@ def instructions_of(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
 
 def _deciding(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
     reject = f"reject {proposal.proposal_id} <reason>"
-    if proposal.opener is not None:  # it waits for thaw, its hours or its agent, not for people
+    if proposal.opener is not None:  # it is approved, and waits for thaw, its hours or its agent
         return REACT_OPENED, (reject,)
     needs_reason = proposal.verdict is not None and proposal.verdict.needs_reason
     why = "<reason>" if needs_reason else "[reason]"
@@ -135,7 +137,7 @@ def _settling(proposal: Proposal) -> tuple[str, ...]:
 
 
 def _retrying(proposal: Proposal) -> tuple[str, ...]:
-    """Offer to call the tool again: not what an agent carries out, nor what a ❌ has stopped."""
+    """Offer to call the tool again, unless an agent carries it out or a ❌ has stopped it."""
     execution = proposal.execution
     if execution is None:
         return ()

@@ -1,4 +1,4 @@
-"""The fields of a card that only the bot writes: tier, verdict, reviewers, deadline, decisions."""
+"""Writes the bot's own fields of a card: tier, verdict, reviewers, deadline, decisions."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 from lifecycle.verdict import Verdict
 
-#: Constraints that are enforced for every tool.
+#: Constraints that are enforced whichever the tool; others only if its config names them.
 _ENFORCED: Final = frozenset({"max_rows", "allowed_fields", "forbidden_fields"})
 _MOST_NAMED: Final = 12
 #: The label of the field that says where a proposal stands.
 STATE: Final = "State"
-#: Where nobody reacts: what was approved there was typed.
+#: The surface without emoji: what was approved there was typed.
 _TYPED_AT: Final = "terminal"
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a card shows beside the proposal. `defaults` is what the tool adds by config."""
+    """What a card shows besides the proposal. `defaults` are what the tool adds by config."""
 
     policy: Policy
     now_ms: int
@@ -39,7 +39,7 @@ class Beside:
 
 
 def defaults_of(toolbox: Toolbox, tool: str) -> Mapping[str, Any]:
-    """Return what a tool adds by config; nothing where it has left the config."""
+    """Return the values that a tool adds by its config; none if it has left the config."""
     try:
         return toolbox.describe(tool)
     except KeyError:
@@ -71,7 +71,7 @@ def facts_of(proposal: Proposal, beside: Beside) -> tuple[Field, ...]:
 
 
 def people_needed(proposal: Proposal) -> bool:
-    """Say whether the proposal waits for a person's decision right now."""
+    """Say whether the proposal waits for a person's decision now."""
     live = TIER_POLICIES[proposal.tier].card is CardKind.LIVE
     return live and proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
 
@@ -96,7 +96,7 @@ def state_words(proposal: Proposal) -> str:
 
 
 def undone_words(proposal: Proposal, tool: ToolPolicy | None) -> str:
-    """Say what cannot be taken back once it is done."""
+    """Say from when on, and whether, what is done can no longer be taken back."""
     if tool is None or not tool.reversible or not proposal.window_s:
         return "Once it is done, it cannot be taken back from here."
     if tool.deferred:
@@ -140,7 +140,7 @@ def end_words(proposal: Proposal) -> str:
 
 
 def verdict_lines(verdict: Verdict | None) -> tuple[str, ...]:
-    """Return one line a finding, the hard ones first; one line where nothing was found."""
+    """Return one line for each finding, hard ones first; one line also if nothing was found."""
     if verdict is None:
         return ("not checked yet",)
     found = tuple(
@@ -235,14 +235,14 @@ def _decisions(proposal: Proposal, beside: Beside) -> Iterator[str]:
 
 
 def _known_when(proposal: Proposal) -> str:
-    """Say when it is known whether there is something to be taken back."""
+    """Say when it will be known whether there is something to take back."""
     execution = proposal.execution
     doubtful = execution is not None and execution.outcome is Outcome.UNKNOWN
     return "somebody settles whether it happened" if doubtful else "the tool has answered"
 
 
 def _auto_approval(proposal: Proposal, policy: Policy) -> str | None:
-    """Return who stood in for people, and when it began; the end of a proposal keeps it."""
+    """Return who opened it in place of people, and when it began if it has; also after its end."""
     execution = proposal.execution
     if execution is not None and execution.early:
         by = proposal.opener or f"agent {policy.orchestrator or 'of the orchestrator'}"

@@ -1,4 +1,4 @@
-"""The fields of a card that the proposer wrote: everything it sent, whole and neutral."""
+"""Writes the fields of a card that the proposer wrote: everything it sent, whole and neutral."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from lifecycle.policy import Policy, ToolKind
 from lifecycle.proposal import Proposal
 from lifecycle.text.masking import mask_secrets
 
-#: What people look for first, and what is long and therefore last.
+#: Parameters that people look for first, and those that are long and therefore stand last.
 _FIRST: Final = ("to", "cc", "bcc", "reply_to", "recipient", "recipients", "subject")
 _LAST: Final = ("body", "content", "text", "message")
-#: What an email tool puts into the mail; other names are checked and never sent.
+#: Parameters that an email tool puts into the mail; others are checked and never sent.
 _SENT: Final = frozenset({"to", "cc", "bcc", "reply_to", "subject", "body"})
 _PLAIN_NAME: Final = re.compile(r"[\w.:/@+-]{1,253}")
 _OTHERS: Final = (
@@ -43,7 +43,7 @@ _WINDOW: Final = ("valid_from_ms", "valid_until_ms", "max_duration_ms")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The proposer's fields, and (label, warnings) of those that need a warning."""
+    """The proposer's fields, and a pair (label, warnings) for each field that needs a warning."""
 
     fields: tuple[Field, ...]
     warnings: tuple[tuple[str, tuple[str, ...]], ...]
@@ -62,7 +62,7 @@ def written_of(proposal: Proposal, policy: Policy) -> Written:
 
 
 def _document(proposal: Proposal) -> Mapping[str, Any]:
-    """Return the stored document; a masked one may no longer be of the model's shape."""
+    """Return the stored document. A masked one may no longer have the model's shape."""
     try:
         document = json.loads(proposal.document)
     except ValueError:
@@ -126,7 +126,7 @@ def _others(document: Mapping[str, Any]) -> Iterator[_Pair]:
 
 
 def _window_words(window: Any) -> str | None:
-    """Return a time window as people read it, None where it is not of the known shape."""
+    """Return a time window as people read it, None if it is not of the known shape."""
     try:
         begins, ends, most = (int(window[key]) for key in _WINDOW)
         first, last = moment_words(begins), moment_words(ends)
@@ -136,7 +136,7 @@ def _window_words(window: Any) -> str | None:
 
 
 def _field(label: str, raw: Any, masked: Any = None) -> _Pair:
-    """Show one value. A value with a secret gets no digest: a short secret could be guessed."""
+    """Show one value. If it holds a secret it gets no digest: a short one could be guessed."""
     shown_value = mask_secrets(raw) if masked is None else masked
     shown, kept_back = masked_value(shown_value), _kept_back(raw)
     text = kept_back + shown.text
@@ -146,9 +146,10 @@ def _field(label: str, raw: Any, masked: Any = None) -> _Pair:
 
 
 def _kept_back(raw: Any) -> str:
-    """Say how much of a value its digests keep from people; first, so that no excerpt hides it.
+    """Return a note on how much of the value its digests hide from people; empty if none.
 
-    A digest tells no length. Where the excerpt is all that it stands for, nothing is kept back.
+    The note stands first, so that no excerpt cuts it off. A digest tells no length; if its excerpt
+    is the whole of what it stands for, nothing is hidden.
     """
     found = [value for _, value in digests_in({"": raw})]
     if not found:

@@ -1,4 +1,4 @@
-"""The shape of a card: what every platform renders, in its own way and within its own limits."""
+"""Defines the content of a card, which each platform renders within its own limits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Colour(StrEnum):
-    """What the edge of a card says at a glance."""
+    """The colour of a card's edge, which tells its state at a glance."""
 
     CHECKING = "grey"
     WAITING = "yellow"
@@ -20,11 +20,11 @@ class Colour(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One labelled text, whole and literal: a renderer adds no markup and finds none in it.
+    """One label with its text, whole and literal: a renderer adds no markup and finds none in it.
 
     Line breaks in `text` are the bot's own; `full` is what an attached file shows, with the line
-    breaks of whoever wrote it. `digest` is that of the raw value, empty where it holds a secret.
-    `at_ms` is the moment that the text names, for platforms that can count down.
+    breaks of whoever wrote it. `digest` is that of the raw value, empty if that holds a secret.
+    `at_ms` is the moment that the text names (ms UTC), for platforms that can count down.
     """
 
     label: str
@@ -36,10 +36,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class CardContent:
-    """Everything a card says. `facts` are the bot's, `written` what the proposer wrote.
+    """Everything a card says. `facts` are the bot's, `written` is what the proposer wrote.
 
-    `react` is empty where no emoji changes anything; `commands` are the same acts in words, to be
-    printed behind the platform's prefix. `call_group` is whom the card needs, None where nobody.
+    `react` is empty if no emoji changes anything; `commands` are the same acts in words, to be
+    printed behind the platform's prefix. `call_group` is the group that the card needs, None for
+    none.
     """
 
     proposal_id: str

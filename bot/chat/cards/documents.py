@@ -1,4 +1,4 @@
-"""JSON answers to agents that are too large for one message: the gist of it, and the whole."""
+"""Writes JSON answers to agents; if one is too large, its gist, with the whole in a file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _GIST: Final = (
 )
 
 
-#: What a reader may not see, or see elsewhere than it stands; outside of strings JSON is ASCII.
+#: Only characters beyond visible ASCII can be invisible; outside of strings JSON has none of them.
 _BEYOND_ASCII: Final = re.compile(r"[^ -~\n]")
 
 
 def json_shown(document: Mapping[str, Any], *, indent: int | None = None) -> str:
-    """Return the document as JSON in which nothing is invisible: that is escaped, as JSON may be.
+    """Return the document as JSON in which every invisible character is escaped, as JSON allows.
 
-    So it reads as it is, and means the same to who parses it.
+    So people see all of it, and it means the same to a program that parses it.
     """
     return _BEYOND_ASCII.sub(_seen, json.dumps(document, ensure_ascii=False, indent=indent))
 
@@ -40,7 +40,7 @@ def _seen(found: re.Match[str]) -> str:
 
 
 def told_once(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document without the receipt in `execution` where `result` tells the same.
+    """Return the document without the receipt in `execution` if `result` repeats it.
 
     Written once it often fits a message that people read without opening a file.
     """
@@ -52,10 +52,10 @@ def told_once(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gist_of(document: Mapping[str, Any], attached: str) -> dict[str, Any]:
-    """Return what decides how an agent goes on, and in which file the rest stands."""
+    """Return what decides how an agent goes on, and the name of the file with the rest."""
     return {key: document[key] for key in _GIST if key in document} | {"attached": attached}
 
 
 def whole_of(document: Mapping[str, Any], name: str) -> Attachment:
-    """Return the document as a file."""
+    """Return the whole document as a file."""
     return Attachment(name, json_shown(document, indent=1) + "\n")

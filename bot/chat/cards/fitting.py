@@ -1,4 +1,4 @@
-"""Making a card fit a platform: excerpt, length, digest, and the whole text in an attached file."""
+"""Makes a card fit a platform: excerpt, length and digest on the card, the whole text in a file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Final
 from bot.chat.cards.content import CardContent, Field
 from bot.chat.cards.neutral import characters_shown
 
-#: A label of which more than this would be shown is cut as a value is, where anything must be.
+#: If a field must be cut, its label is cut to this as well.
 _TIGHT_LABEL: Final = 80
-#: Below it an excerpt says nothing any more.
+#: An excerpt shorter than this says nothing any more.
 _SHORTEST_EXCERPT: Final = 60
 #: Room for the line that counts the warnings that are not shown.
 _COUNTED: Final = 60
@@ -22,10 +22,10 @@ _OVERFLOW: Final = "More from the proposer"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one message of a platform can hold, counted by `measure` (by default characters).
+    """What one message of a platform can hold, counted by `measure` (in characters by default).
 
     `value` and `label` bound one field, `fields` their number, `warnings` all warnings, `total` all
-    texts together; `excerpt` is how much is shown of a value that does not fit.
+    texts together. `excerpt` is how much is shown of a value that does not fit.
     """
 
     value: int
@@ -47,14 +47,14 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A card that fits. Without its attachment delivered, it is not fully shown."""
+    """A card that fits. If it has an attachment, it is fully shown only once that is delivered."""
 
     content: CardContent
     attachment: Attachment | None = None
 
 
 def fit(content: CardContent, limits: Limits) -> Fitted:
-    """Return the card within `limits`; nothing is lost, what is cut stands in the attachment."""
+    """Return the card within `limits`; if a text was cut, the attachment holds everything whole."""
     whole, content = content, replace(content, warnings=_warned(content.warnings, limits))
     facts, written = _pieces(content, limits, limits.fields)
     for fields in range(limits.fields - 1, len(content.facts), -1):
@@ -73,8 +73,8 @@ def fit(content: CardContent, limits: Limits) -> Fitted:
 
 
 def _warned(warnings: tuple[str, ...], limits: Limits) -> tuple[str, ...]:
-    """Keep as many warnings as there is room for and count the others: whoever sends many takes no
-    room from what people decide on."""
+    """Keep as many warnings as there is room for and count the others: a proposer that causes many
+    must not take room from what people decide on."""
     sizes = list(accumulate(limits.measure(each) + 1 for each in warnings))
     if not sizes or sizes[-1] <= limits.warnings:
         return warnings
@@ -84,7 +84,7 @@ def _warned(warnings: tuple[str, ...], limits: Limits) -> tuple[str, ...]:
 
 
 class _Piece:
-    """One field on its way into the card: how much of it is shown."""
+    """One field on its way into the card, with how much of it is shown."""
 
     def __init__(self, whole: Field, limits: Limits) -> None:
         self.whole = whole
@@ -107,7 +107,7 @@ class _Piece:
         return self.measure(shown.label) + self.measure(shown.text)
 
     def tighten(self) -> bool:
-        """Show half as much; False, and unchanged, where that would not be shorter."""
+        """Show half as much. Return False, and change nothing, if that would not be shorter."""
         before, size = (self.cut, self.label, self.excerpt), self.size()
         shown = min(self.excerpt, self.measure(self.whole.text))
         self.cut, self.label = True, min(self.label, _TIGHT_LABEL)
@@ -135,7 +135,7 @@ class _Piece:
 
 
 def _pieces(content: CardContent, limits: Limits, fields: int) -> tuple[list[_Piece], list[_Piece]]:
-    """Lay the card out in at most so many fields, each as short as all together need."""
+    """Lay the card out in at most so many `fields`, each cut as far as all together require."""
     facts = [_Piece(each, limits) for each in content.facts]
     written = [_Piece(each, limits) for each in content.written]
     written = _packed(written, limits, max(1, fields - len(facts)))
@@ -144,7 +144,7 @@ def _pieces(content: CardContent, limits: Limits, fields: int) -> tuple[list[_Pi
 
 
 def _packed(written: list[_Piece], limits: Limits, room: int) -> list[_Piece]:
-    """Keep as many fields as there is room for; the others share the last one."""
+    """Keep as many fields as there is room for; the others are joined into the last one."""
     if len(written) <= room:
         return written
     kept, others = written[: room - 1], written[room - 1 :]
@@ -154,7 +154,7 @@ def _packed(written: list[_Piece], limits: Limits, room: int) -> list[_Piece]:
 
 
 def _shrink(pieces: list[_Piece], room: int) -> None:
-    """Halve the longest field again and again until all fit together or none can be halved."""
+    """Halve the longest field again and again, until all fit together or none gets shorter."""
     sizes = [piece.size() for piece in pieces]
     while sum(sizes) > room:
         by_size = sorted(range(len(pieces)), key=lambda place: -sizes[place])

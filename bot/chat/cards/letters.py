@@ -1,4 +1,4 @@
-"""Which characters show themselves, which pretend to be others, and which are drawn over others."""
+"""Tells which characters are invisible, which imitate others, and which are drawn over others."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Final
 
 from confusable_homoglyphs import categories
 
-#: Marks that neutral text uses itself; typed by somebody they are escaped, so that none is forged.
+#: Marks that neutral text itself uses; typed by somebody they are escaped, so that none is forged.
 MARKS: Final = frozenset("⏎␣‹›")
-#: Blank without being white space or a format character, or ignorable though a letter or a mark;
-#: and what stands for an object that is not there, which many fonts leave out.
+#: Characters that look blank although Unicode calls them letters, marks or symbols; and the
+#: placeholder of an object, which many fonts leave out.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
-#: What is drawn like a dot, a slash or another sign of an address, and is none to a machine.
-#: The dashes of prose (– and —) are longer than a hyphen, and stand between words too often, as the
-#: comma and the colon of Chinese do, beside names of files too. No program takes those for its own.
+#: Characters drawn like a dot, a slash or another sign of an address, which no machine takes for
+#: one. The dashes of prose (– and —) are left out: they are longer than a hyphen, and stand between
+#: words too often. So are the comma and the colon of Chinese, which often stand beside names of
+#: files; no program takes them for its own signs.
 IMITATORS: Final = (
     "\u02d7\u2010\u2011\u2012\u2043\u2212\ufe63\uff0d"  # -
     "\u2024\ufe52"  # .
@@ -31,29 +32,29 @@ IMITATORS: Final = (
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 _VARIATIONS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _JOINERS: Final = frozenset("\u200d\ufe0f")
-#: Scripts that are written together in one word.
+#: Scripts that one word may mix.
 _TOGETHER: Final = (
     frozenset({"HAN", "HIRAGANA", "KATAKANA"}),
     frozenset({"HAN", "HANGUL"}),
     frozenset({"HAN", "BOPOMOFO"}),
 )
-#: What is written as one word may be as long as a document: a longer one is not remembered.
+#: Only words up to this length are cached: a "word" may be as long as a document.
 _LONGEST_KEPT: Final = 64
 _NO_SCRIPT: Final = frozenset({"COMMON", "INHERITED"})
-#: So many marks a letter bears in any script; more are drawn over the lines above and below.
+#: In no script does a letter bear more marks; more of them are drawn over neighbouring lines.
 _MOST_MARKS: Final = 4
 #: The combining class of marks that cross out what they stand on.
 _CROSSES_OUT: Final = 1
 _KEYCAP: Final = "\u20e3"
 _ON_KEYS: Final = frozenset("0123456789#*")
 _EMOJI_STYLE: Final = "\ufe0f"
-#: Combining marks stand below this code point, but for variation selectors, which are invisible.
+#: All combining marks are below this code point, except variation selectors, which are invisible.
 _MARKS_END: Final = 0x1F000
 _WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f][^\W_]*)*")
 
 
 def escape(char: str) -> str:
-    """Return the visible escape of a character: U+202E becomes backslash, u, {202E}."""
+    """Return the visible escape of a character: U+202E becomes a backslash and `u{202E}`."""
     return f"\\u{{{ord(char):X}}}"
 
 
@@ -69,7 +70,7 @@ def invisible(char: str) -> bool:
 
 @cache
 def combining_marks() -> str:
-    """Return every mark that belongs to the letter before it, as ranges of a regular expression."""
+    """Return the marks that combine with the letter before, as ranges of a regular expression."""
     codes = range(0x300, _MARKS_END)
     marks = {code for code in codes if unicodedata.category(chr(code)).startswith("M")}
     firsts = sorted(code for code in marks if code - 1 not in marks)
@@ -92,8 +93,8 @@ def joins_emoji(text: str, place: int) -> bool:
 def strangers(text: str) -> frozenset[int]:
     """Return the places of letters that are of another script than the rest of their word.
 
-    Scripts that belong together (kanji and kana) are no strangers; styled letters that only look
-    like plain ones (mathematical bold …) are, wherever they stand.
+    Scripts that belong together (kanji and kana) are no strangers. Styled letters that only look
+    like plain ones (mathematical bold …) are strangers wherever they stand.
     """
     found: set[int] = set()
     for word in _WORD.finditer(text):
@@ -105,13 +106,15 @@ def strangers(text: str) -> frozenset[int]:
 
 
 def overdrawn(text: str) -> frozenset[int]:
-    """Return the places of marks that change how what stands around them is read: that cross it
-    out or enclose it, are heaped on one letter, or have no letter and are drawn on what the bot
-    wrote before them."""
+    """Return the places of marks that change how the text around them is read.
+
+    Those are marks that cross out or enclose a letter, that are heaped on one letter, or that have
+    no letter and are drawn on what the bot wrote before them.
+    """
     if not any(map(_drawn_over, set(text))):
         return frozenset()
     found: set[int] = set()
-    heaped = _MOST_MARKS  # before the first character stands none
+    heaped = _MOST_MARKS  # a mark at the beginning has no letter
     for place, char in enumerate(text):
         if not _drawn_over(char):
             heaped = _MOST_MARKS if char.isspace() else 0

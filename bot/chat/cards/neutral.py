@@ -1,4 +1,4 @@
-"""Text that others wrote, made harmless to read: what a person sees is what the machine will do."""
+"""Makes text that others wrote harmless to read: what a person sees is what the machine will do."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ EMPTY: Final = "(empty)"
 BREAK: Final = "⏎"
 BLANK: Final = "␣"
 
-#: Letters are written with marks of their own too, which a machine puts together.
+#: A letter may be written as a base and combining marks, which a machine composes.
 _LETTER: Final = rf"\w{combining_marks()}-"
-#: A sign that only looks like one of an address joins what stands on both sides of it.
+#: An imitator joins what stands on both sides of it, if that is visible ASCII or an imitator too.
 _LIKE: Final = rf"(?<=[!-~{IMITATORS}])[{IMITATORS}](?=[!-~{IMITATORS}])"
-#: One full stop of Chinese and Japanese; a browser takes it for a dot.
+#: The full stops of Chinese and Japanese, which a browser takes for dots.
 _STOPS: Final = "\u3002\uff61"
 _DOT: Final = rf"[.\uff0e{_STOPS}]"
-#: Whatever may be a host, with all that stands beside it without a blank. Nothing of it is read
-#: twice: text of one letter and one dot in turns must not take the square of its length.
+#: A run that may hold a host, up to the next blank. It is possessive: for "a.a.a.…" backtracking
+#: would take quadratic time.
 _RUN: Final = re.compile(rf"(?:[{_LETTER}]|{_DOT}|{_LIKE})++")
 _LABEL_DOT: Final = re.compile(_DOT)
-#: It ends a sentence behind a letter of these scripts, where a host has an ordinary dot.
+#: Behind a letter of these scripts such a full stop ends a sentence; a host has an ordinary dot.
 _SENTENCE_END: Final = re.compile(
     rf"(?<=[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])[{_STOPS}]"
 )
 _BEFORE_HOSTS: Final = ("://", "@")
-#: Labels with one dot between two of them.
+#: Labels, with exactly one dot between each two.
 _LABELS: Final = re.compile(rf"[^.\uff0e{_STOPS}]++(?:{_DOT}[^.\uff0e{_STOPS}]++)*+")
-#: So many letters the last label of a host has.
+#: The last label of a host has at least so many characters.
 _SHORTEST_END: Final = 2
 _BESIDE_LETTERS: Final = re.compile(f"[{combining_marks()}{IMITATORS}]")
-#: From the first blank on, so that blanks without a break behind them are read once.
+#: It begins only at the first blank of a run, so that blanks without a break are read once.
 _BREAKS: Final = re.compile(r"(?<![ \t])[ \t]*+(?:(?:\r\n|\n|\r)[ \t]*+)++")
 _ONE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = re.compile(r"[ \t]{3,}")
@@ -57,8 +57,8 @@ _FOLDS: Final = re.compile(f"{_BREAKS.pattern}|{_BLANKS.pattern}")
 _REPEATED: Final = re.compile(r"(\\u\{[0-9A-F]+\})\1{2,}")
 _FORGED: Final = re.compile(r"\\(?=u\{)")
 _MASKS: Final = re.compile(r"(‹[a-zA-Z ]{1,40}, \d{1,9} characters›)")
-#: So much of a text is read of which a line is shown: the board and the lists show thirty of them
-#: every two seconds, and each may be as long as a document.
+#: `one_line` reads so many characters: the board and the lists show thirty lines every two seconds,
+#: and each text may be as long as a document.
 _MOST_READ: Final = 1_024
 #: A host has at most 253 characters; what is longer only looks like one.
 _LONGEST_HOST: Final = 253
@@ -75,8 +75,8 @@ class Shown:
 def neutral(text: str, *, lines: bool = False) -> Shown:
     """Return `text` with nothing hidden in it and every credential masked (design section 8).
 
-    Line breaks become marks unless `lines` asks to keep them (for a file that is attached). The
-    result still reads as typed: each platform shows it literally, without markup or mentions.
+    Line breaks become marks unless `lines` asks to keep them (for an attached file). The result is
+    still plain text: each platform must show it literally, without markup or mentions.
     """
     return _neutral_masked(mask_text(text), lines)
 
@@ -96,10 +96,10 @@ def _neutral_masked(text: str, lines: bool) -> Shown:
 
 
 def characters_shown(whole: str, length: int) -> int:
-    """Return how many characters of a text stand in the first `length` of what one line shows.
+    """Return how many characters of `whole` stand in the first `length` of its one-line form.
 
-    `whole` is neutral text with its line breaks, as in an attached file; a break and a run of
-    blanks count once their mark is shown whole.
+    `whole` is neutral text with its line breaks, as in an attached file; the line is the same text
+    with breaks and runs of blanks folded into marks. Those count once their mark is shown whole.
     """
     begins = _folded(whole[: len(whole) - len(whole.lstrip())], False)
     read, left = 0, length + len(begins) - len(begins.lstrip(" "))
@@ -118,20 +118,20 @@ def neutral_value(value: Any, *, lines: bool = False) -> Shown:
 
 
 def masked_value(masked: Any, *, lines: bool = False) -> Shown:
-    """Return as neutral text what `mask_secrets` returned.
+    """Return the result of `mask_secrets` as neutral text.
 
-    JSON as a whole is not searched again: quotes and names between two texts would make one up that
-    nobody wrote, and hide from reviewers what no rule refuses.
+    The JSON as a whole is not searched for secrets again: quotes and names between two texts could
+    look like one that nobody wrote, and reviewers would not see what no rule refuses.
     """
     text = masked if isinstance(masked, str) else json.dumps(masked, ensure_ascii=False)
     return _neutral_masked(text, lines)
 
 
 def one_line(text: str, longest: int = 200) -> str:
-    """Return neutral text of at most `longest` characters, the rest counted.
+    """Return neutral text of at most `longest` characters, with a count of the rest.
 
-    Of a long text the beginning is read, without the word that its end cuts: half of a credential
-    is found by nobody.
+    Only the beginning of a long text is read, without the word at its cut: masking would not
+    recognise half of a credential.
     """
     begun = text if len(text) <= _MOST_READ else _whole_words(text[:_MOST_READ])
     shown, unread = neutral(begun).text if begun else "", len(text) - len(begun)
@@ -190,8 +190,7 @@ def _blanks(found: re.Match[str]) -> str:
 
 
 def _with_plain_hosts(text: str, warnings: set[str]) -> str:
-    """Write every host that has letters beyond ASCII in its xn-- form, and what no host can have
-    as its escape."""
+    """Write every host with letters beyond ASCII in its xn-- form, or escaped if it has none."""
     if text.isascii():
         return text
 
@@ -214,7 +213,7 @@ def _with_plain_hosts(text: str, warnings: set[str]) -> str:
 
 
 def _host_in(labels: str) -> tuple[str, str]:
-    """Return the host that these labels begin with, empty where there is none, and the rest."""
+    """Return the host that these labels begin with (empty if there is none), and the rest."""
     end = len(labels)
     for dot in reversed(list(_LABEL_DOT.finditer(labels))):
         if end - dot.end() >= _SHORTEST_END:
@@ -224,7 +223,7 @@ def _host_in(labels: str) -> tuple[str, str]:
 
 
 def _are_numbers(host: str) -> bool:
-    """Say whether it only looks like a host: an amount with a mark or a sign in it."""
+    """Say whether it only looks like a host: an amount of digits with a mark or a sign in it."""
     like = _BESIDE_LETTERS.sub("", host)
     return like.isascii() and not any(char.isalpha() for char in like)
 

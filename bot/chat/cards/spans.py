@@ -1,4 +1,4 @@
-"""Moments and spans of time in words: absolute in UTC first, relative beside it."""
+"""Writes moments and spans of time in words: absolute in UTC first, relative beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def moment_words(at_ms: int) -> str:
-    """Return `2026-03-02 12:23:00 UTC`."""
+    """Return a moment like `2026-03-02 12:23:00 UTC`."""
     return clock_words(at_ms)
 
 

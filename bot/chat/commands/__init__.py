@@ -1,1 +1,1 @@
-"""The commands of design section 8: read, carried out, answered on every surface alike."""
+"""Reads, carries out and answers the commands of design section 8, on every surface alike."""

@@ -1,4 +1,4 @@
-"""The commands of design section 8, the same words on every surface: typed text in, answer out."""
+"""Runs the commands of design section 8, given as text, with the same words on every surface."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def _nothing_to_add() -> tuple[str, ...]:
 class Commands:
     """Interprets what people and agents type. The law judges; nothing is decided here.
 
-    `health` returns lines about the surfaces for `status`, `summaries` the law of each rule.
+    `health` returns lines about the surfaces for `status`; `summaries` maps each rule to its law in
+    one sentence.
     """
 
     def __init__(
@@ -66,7 +67,10 @@ class Commands:
     async def run(
         self, text: str, sender: Sender, attached: Sequence[Attached] = ()
     ) -> CommandReply:
-        """Carry out one command, given exactly as typed; never raises for what somebody typed."""
+        """Carry out one command, given exactly as typed; never raises for what somebody typed.
+
+        Raises SurfaceFailed only if an attached file may be fetched later.
+        """
         word, rest = typed(text)
         try:
             if word == "propose":
@@ -89,7 +93,7 @@ class Commands:
     async def propose(
         self, rest: str, sender: Sender, attached: Sequence[Attached] = ()
     ) -> CommandReply:
-        """Submit the one JSON object that stands in text and files; the answer is one object."""
+        """Submit the one JSON object in text and files; the answer is one JSON object too."""
         if sender.identity is None:
             return _answered(await self.workflow.submit(as_bytes(rest), sender))
         try:
@@ -99,7 +103,7 @@ class Commands:
         return _answered(await self.workflow.submit(raw, sender))
 
     async def propose_bytes(self, raw: bytes, sender: Sender) -> CommandReply:
-        """Submit a document that was read already."""
+        """Submit a document whose bytes were read already."""
         return _answered(await self.workflow.submit(raw, sender))
 
     # -- sources and operators --------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Commands that decide, by words about one proposal or question."""
+"""Runs the commands by which people and agents decide about one proposal or question."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from lifecycle.workflow import Workflow
 
 
 class Deciding:
-    """What people say of a proposal, by its whole id. The law judges whether they may."""
+    """Hands decisions to the law, each named by a proposal's whole id. The law judges who may."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
 
     async def approve(self, rest: str, sender: Sender) -> CommandReply:
-        """Give a ✅ in words."""
+        """Approve, as a ✅ does."""
         return await self._decided("approve", rest, sender, self.workflow.approve)
 
     async def reject(self, rest: str, sender: Sender) -> CommandReply:
-        """Give a ❌ in words."""
+        """Reject, as a ❌ does."""
         return await self._decided("reject", rest, sender, self.workflow.reject)
 
     async def roll_back(self, rest: str, sender: Sender) -> CommandReply:
-        """Roll back within the window."""
+        """Roll back what was done, while the window is open."""
         return await self._decided("roll-back", rest, sender, self.workflow.roll_back)
 
     async def withdraw(self, rest: str, sender: Sender) -> CommandReply:
-        """Take one's own proposal back."""
+        """Take back a proposal of one's own."""
         return await self._done("withdraw", rest, sender, self.workflow.withdraw)
 
     async def settle(self, rest: str, sender: Sender) -> CommandReply:
-        """Say what became of a call that nobody knows of."""
+        """Write down what became of a call whose outcome is unknown."""
         given, word = split_id(rest)
         happened = {"happened": True, "did-not-happen": False}.get(word.lower())
         if not given or happened is None:
@@ -48,7 +48,7 @@ class Deciding:
         )
 
     async def retry(self, rest: str, sender: Sender) -> CommandReply:
-        """Have it tried again."""
+        """Have a failed step tried again."""
         return await self._done("retry", rest, sender, self.workflow.retry)
 
     async def answer(self, rest: str, sender: Sender) -> CommandReply:
@@ -65,7 +65,7 @@ class Deciding:
         sender: Sender,
         do: Callable[[str, Sender], Awaitable[Reply]],
     ) -> CommandReply:
-        """Carry out what is said of one proposal with its id alone."""
+        """Carry out a command that takes a proposal's id and nothing else."""
         given = only_id(rest)
         if given is None:
             return usage(command)
@@ -78,7 +78,7 @@ class Deciding:
         sender: Sender,
         decide: Callable[[str, Sender, str], Awaitable[Reply]],
     ) -> CommandReply:
-        """Carry out a decision; all but an approval must have a reason."""
+        """Carry out a decision; any but an approval must have a reason."""
         given, reason = split_id(rest)
         if not given:
             return usage(command)
@@ -91,9 +91,10 @@ class Deciding:
         )
 
     async def _on_whole_id(self, given: str, sender: Sender) -> CommandReply | None:
-        """Refuse a part of an id, audited; an unknown one is for the law to refuse.
+        """Refuse and audit a part of an id; return None if the act may go on.
 
-        Where the store cannot even be read the act goes on: a stop is kept all the same.
+        An unknown id goes on, for the law to refuse. If the store cannot be read, the act goes on
+        as well: a stop is kept all the same.
         """
         try:
             await self.workflow.world.store.read(lambda tx: views.exactly(tx, given))

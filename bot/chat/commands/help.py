@@ -1,10 +1,10 @@
-"""The table of commands: how each is written and what it does (design section 8)."""
+"""Holds the table of commands: how each is written and what it does (design section 8)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: The command's word, what stands behind it, and what it does.
+#: By the command's word: what stands behind it, and what it does.
 COMMANDS: Final = {
     "propose": (
         "<JSON>",

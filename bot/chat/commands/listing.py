@@ -1,4 +1,4 @@
-"""What is answered to those who look: lists, one proposal, its trail, the house's own state."""
+"""Writes the answers to those who look: lists, one proposal, its trail, tools, rules, policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TITLE: Final = 80
 
 
 def pending_reply(page: PendingPage, now_ms: int) -> CommandReply:
-    """Return `N pending`, ten a page, and ten of what executes in a group of its own."""
+    """Return `N pending` with ten a page, and ten of what executes in a group of its own."""
     where = f", page {page.number} of {page.pages}" if page.pages > 1 else ""
     blocks: list[str | Table] = [f"{page.total} pending{where}"]
     if page.waiting:
@@ -34,7 +34,7 @@ def pending_reply(page: PendingPage, now_ms: int) -> CommandReply:
 
 
 def card_reply(content: CardContent) -> CommandReply:
-    """Return one proposal in words: everything that its card says, nothing cut."""
+    """Return one proposal in words: everything that its card says, with nothing cut."""
     facts = tuple((each.label, each.text) for each in content.facts)
     written = tuple((each.label, each.text) for each in content.written)
     blocks: list[str | Table] = [content.title, Table("", ("", ""), facts)]
@@ -104,7 +104,7 @@ def rule_reply(rule: str, policy: Policy, summaries: Mapping[str, str]) -> Comma
 
 
 def policy_reply(policy: Policy) -> CommandReply:
-    """Return which policy is in force, and how much it knows."""
+    """Return the digest of the policy in force, and how many of each it knows."""
     auto = ", ".join(sorted(policy.auto_approval_tiers)) or "nothing"
     by = policy.orchestrator or "nobody"
     limits = policy.limits
@@ -142,7 +142,7 @@ def _head(proposal: Proposal) -> tuple[str, ...]:
 
 
 def what_of(proposal: Proposal) -> str:
-    """Return in a few neutral words what is proposed: subject, recipient or target."""
+    """Return in a few neutral words what is proposed: subject, title, name or else target."""
     if proposal.masked:
         return "(masked)"
     document = proposal.read()

@@ -1,4 +1,4 @@
-"""Commands that look: what waits, one proposal, the house. Nothing is changed by them."""
+"""Runs the commands that look: what waits, one proposal, the bot itself. They change nothing."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from lifecycle.workflow import Workflow
 
 
 class Looking:
-    """What everybody may see, whoever asks.
+    """Answers what anybody may see; who asks makes no difference.
 
-    `health` returns lines about the surfaces for `status`, `summaries` the law of each rule.
+    `health` returns lines about the surfaces for `status`; `summaries` maps each rule to its law in
+    one sentence.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Looking:
         self.summaries = summaries
 
     async def pending(self, rest: str, _sender: Sender) -> CommandReply:
-        """List what waits for people, a page at a time."""
+        """List what waits for people and what executes, a page at a time."""
         number = rest.strip() or "1"
         if not (number.isascii() and number.isdigit()) or len(number) > 9:
             return usage("pending")
@@ -57,7 +58,7 @@ class Looking:
         return listing.card_reply(await written_card(proposal, beside))
 
     async def explain(self, rest: str, _sender: Sender) -> CommandReply:
-        """Say why one proposal stands as it does."""
+        """Return every rule's verdict on one proposal, and every condition of authority."""
         given = only_id(rest)
         if given is None:
             return usage("explain")
@@ -77,7 +78,7 @@ class Looking:
         return listing.tools_reply(self.workflow.policy)
 
     async def rules(self, rest: str, _sender: Sender) -> CommandReply:
-        """List the rules, or show the law of one."""
+        """List the rules, or show one with its law and settings."""
         rule, policy = rest.strip(), self.workflow.policy
         if not rule:
             return listing.rules_reply(policy, self.summaries)
@@ -94,7 +95,7 @@ class Looking:
         return listing.policy_reply(self.workflow.policy)
 
     async def status(self, _rest: str, _sender: Sender) -> CommandReply:
-        """Say how the bot stands; also where the store cannot be read."""
+        """Say how the bot stands; answers also if the store cannot be read."""
         policy, now_ms, lines = self.workflow.policy, self._now_ms(), tuple(self.health())
         waits = bool(self.workflow.world.heard.freezes())
         try:
@@ -105,7 +106,7 @@ class Looking:
             return unread_reply(error, policy, now_ms, lines)
 
     async def help(self, rest: str, _sender: Sender) -> CommandReply:
-        """Say how commands are written."""
+        """Return how commands are written: all of them, or the one that is named."""
         word = rest.strip().lower()
         if word in COMMANDS:
             return CommandReply.words(usage_of(word))

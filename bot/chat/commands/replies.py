@@ -1,4 +1,4 @@
-"""What a command is given and what it answers, whichever the surface."""
+"""Defines what a command is given and what it answers, the same on every surface."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from lifecycle.answers import Reply
 
-#: An answer that could not be posted is posted again after so long, in seconds.
+#: The pauses in seconds after which an answer that could not be posted is tried again.
 ANSWERED_AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A file that came with a command; it is fetched only once its announced size is known good."""
+    """A file that came with a command. It is fetched only if its announced size is allowed."""
 
     name: str
     size_bytes: int
@@ -30,7 +30,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def as_text(self) -> str:
-        """Return the rows as plain lines, for a surface that cannot."""
+        """Return the rows as plain lines, for a surface that cannot draw a table."""
         lines = [
             " · ".join(cell.replace("\n", "\n    ") for cell in row if cell) for row in self.rows
         ]
@@ -41,7 +41,7 @@ class Table:
 class CommandReply:
     """The answer to one command: words for people, or one JSON `document` for a proposer.
 
-    All text is literal: a platform escapes it, and pings nobody. `code` is None where the command
+    All text is literal: a platform escapes it, and it pings nobody. `code` is None if the command
     had its effect.
     """
 
@@ -63,11 +63,11 @@ class CommandReply:
 
     @classmethod
     def of(cls, reply: Reply) -> CommandReply:
-        """Return the answer for what the law replied."""
+        """Return the answer that carries the law's reply."""
         lines = _coded((reply.words,), reply.code)
         return cls(lines, code=reply.code)
 
 
 def _coded(lines: tuple[str, ...], code: str | None) -> tuple[str, ...]:
-    """A refusal is a sentence for a person and a stable code, in one line."""
+    """Put the stable code of a refusal behind its last sentence."""
     return lines if code is None else (*lines[:-1], f"{lines[-1]} ({code})")

@@ -1,4 +1,4 @@
-"""`status`: surfaces, policy, freeze, what needs attention (design section 8)."""
+"""Answers `status`: surfaces, policy, freeze, what needs attention (design section 8)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ def status_reply(
     *,
     freeze_waits: bool = False,
 ) -> CommandReply:
-    """Return how the house stands; `health` are the surfaces' own lines, `freeze_waits` where one
-    was given and is not in force yet. A view."""
+    """Return how the bot stands; this is a view.
+
+    `health` are the surfaces' own lines. `freeze_waits` says that a freeze was given and is not in
+    force yet.
+    """
     seq, head = tx.audit.head()
     blocks: list[str | Table] = [
         f"Signoff at {moment_words(now_ms)}",
@@ -48,7 +51,7 @@ def status_reply(
 def unread_reply(
     error: StoreUnavailable, policy: Policy, now_ms: int, health: Sequence[str] = ()
 ) -> CommandReply:
-    """Return what can be told where the store cannot be read: then above all it is asked for."""
+    """Return what can be told if the store cannot be read, for then people ask most of all."""
     return CommandReply(
         (
             f"Signoff at {moment_words(now_ms)}",

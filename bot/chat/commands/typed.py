@@ -1,4 +1,7 @@
-"""Reading what was typed: the command's word, and the rest exactly as it stands."""
+"""Reads what was typed: the command's word, and the rest exactly as it stands.
+
+It also tells which lane a command takes in the inbox, and which commands are stops.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 
 _WORD: Final = re.compile(r"\s*([^\s{`@\"]{1,64})\s*")
-#: Blanks behind the mark are given back by nothing, so that an open fence of blanks is read once.
+#: The quantifiers are possessive, so that a fence of blanks which is never closed is read once.
 _FENCE: Final = re.compile(r"\s*+```(?:json|JSON)?+[ \t]*+\n?+(.*?)```\s*+", re.DOTALL)
 _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
-#: How the lanes of proposals begin: nothing in them decides anything.
+#: The beginning of every lane of a proposal; nothing in these lanes decides anything.
 PROPOSING: Final = "p:"
 #: Commands that stop one proposal.
 STOPS: Final = frozenset({"reject", "roll-back"})
-#: Commands that must be heard although nothing can be stored: the law keeps them.
+#: Commands that must take effect although nothing can be stored: the law spools them.
 HEARD_UNSTORED: Final = STOPS | {"freeze"}
-#: Commands that follow each other as typed, and wait for nothing else that was typed.
+#: Commands in a lane of their own: they keep their order, and wait for no other command.
 _FREEZES: Final = frozenset({"freeze", "thaw"})
 
 
 class Typed(NamedTuple):
-    """A command's word in lower case, and the raw remainder."""
+    """A command's word in lower case, and the raw remainder of the text."""
 
     word: str
     rest: str
@@ -40,10 +43,10 @@ def typed(text: str) -> Typed:
 
 
 def lane_of(text: str, who: str, number: str) -> str:
-    """Return the lane of a command in the inbox: those of one person are worked in order.
+    """Return the lane of a command in the inbox; commands of one lane are processed in order.
 
-    A proposal's tool may take its time, and an approval may wait until its card can be read: a
-    stop stands behind neither, and nor does a freeze.
+    `who` is the account, `number` the id of the message. A proposal's tool may take its time, and
+    an approval may wait until its card can be read, so stops and freezes have lanes of their own.
     """
     word = typed(text).word
     if word == "propose":
@@ -54,15 +57,14 @@ def lane_of(text: str, who: str, number: str) -> str:
 
 
 def begun_id(text: str) -> str | None:
-    """Return which proposal a typed command lets begin, or be tried again; None for any other
-    command."""
+    """Return which proposal a typed command begins or tries again; None for any other command."""
     word, rest = typed(text)
     return split_id(rest)[0] if word == "approve" or tries_again(text) else None
 
 
 def tries_again(text: str) -> bool:
-    """Say whether it has done again what failed, which may be what takes it back: nothing that
-    cannot be read stands in the way of that."""
+    """Say whether the command is `retry`. What it repeats may be a rolling back, so that a card
+    which cannot be read must not hold it up."""
     return typed(text).word == "retry"
 
 
@@ -74,17 +76,17 @@ def split_id(rest: str) -> tuple[str, str]:
 
 
 def inline_json(rest: str) -> str:
-    """Return the text of a fence where the rest is one, else the rest as it stands."""
+    """Return the text within a code fence if the whole rest is one, else the rest as it stands."""
     found = _FENCE.fullmatch(rest) or _INLINE.fullmatch(rest)
     return found[1] if found else rest
 
 
 async def document_bytes(rest: str, attached: Sequence[Attached]) -> bytes:
-    """Return the bytes of what was sent with a command: text and files together.
+    """Return the bytes of the document that a command came with: its text and files together.
 
-    Sizes are judged as announced, before anything is fetched. Several objects stay several, so
-    that reading them says so. Raises Refused: too_large, malformed_json for a file of another
-    kind.
+    Sizes are checked as announced, before anything is fetched. Several objects are joined as they
+    are, so that the parser reports that there are several. Raises Refused: too_large, or
+    malformed_json for a file of another kind.
     """
     text = as_bytes(inline_json(rest))
     if not attached:
@@ -102,7 +104,7 @@ async def document_bytes(rest: str, attached: Sequence[Attached]) -> bytes:
 
 
 def as_bytes(text: str) -> bytes:
-    """Return the bytes that were typed, those that were no UTF-8 included."""
+    """Return the bytes that were typed, also those that were not UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What a command is given, and what is said where that is not what it takes."""
+"""Reads the arguments of simple commands, and answers a command that is written otherwise."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from bot.chat.commands.replies import CommandReply
 
 
 def only_id(rest: str) -> str | None:
-    """Return the one word that was given, None for none or more."""
+    """Return the only word that was given, None if there is none or more than one."""
     words = rest.split()
     return words[0] if len(words) == 1 else None
 
 
 def usage(command: str) -> CommandReply:
-    """Say how a command is written, to whoever wrote it otherwise."""
+    """Return how a command is written, as the answer to whoever wrote it otherwise."""
     return CommandReply.words(f"Write: {usage_of(command)}", code="unknown_command")

@@ -1,7 +1,7 @@
-"""What a button, a form or a slash command asks for: stored, then worked, whoever hears the answer.
+"""Stores what a button, a form or a slash command asks for, processes it, and answers.
 
-An interaction leaves no trace on a card, as an emoji does: what is not stored before it is
-acknowledged would be lost with the process.
+An interaction leaves no trace on a card, as an emoji does: if it were acknowledged before it is
+stored, it would be lost with the process. Twin on Slack: `slack/interactions.py`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from lifecycle.stops.spooling import unavailable
 from lifecycle.workflow import Workflow
 
 KIND: Final = "interaction"
-#: So long storing may take before it is acknowledged all the same: Discord gives three seconds.
+#: After so long an interaction is acknowledged even if it is not stored: Discord gives 3 seconds.
 _STORED_S: Final = 1.5
-#: So long an answer is waited for; an interaction can be answered for 15 minutes.
+#: So long an answer is waited for; Discord lets an interaction be answered for 15 minutes.
 _ANSWERED_S: Final = 600.0
 _LONG: Final = "It takes longer than an answer can wait; the card shows what became of it."
 
 
 class Asked:
-    """Takes what was asked into the inbox and brings the answer back to whoever waits for it."""
+    """Puts what was asked into the inbox, and hands the answer to whoever waits for it."""
 
     def __init__(
         self,
@@ -62,15 +62,15 @@ class Asked:
     async def take(
         self, interaction: discord.Interaction, lane: str, asked: Mapping[str, Any]
     ) -> asyncio.Task[list[Said]]:
-        """Store it, and return what the answer will be.
+        """Store what was asked; return a task whose result will be the answer.
 
-        Where nothing can be stored it is worked straight away: the law spools a stop, and one on
-        what may be a card that is not written down yet is tried until it can be stored.
+        If nothing can be stored, it is processed at once: the law spools a stop. A stop on a
+        message that may be a card without a row yet is tried again until it can be stored.
         """
         payload = {"kind": KIND, **place_of(interaction), **asked}
         if _stops(payload) is None and HEARD_MS in interaction.extras:
             payload[HEARD_MS] = interaction.extras[HEARD_MS]
-        event_id = payload["number"]  # the sender's too: by it the law knows when it was heard
+        event_id = payload["number"]  # also in the Sender: by it the law finds when this was heard
         self._waiting[event_id] = asyncio.get_running_loop().create_future()
         taken = self._taken(event_id, lane, payload)
         taking = self._workflow.world.background.spawn(taken, told=(SurfaceFailed,))
@@ -78,14 +78,14 @@ class Asked:
         return asyncio.create_task(self._answer(event_id, taking))
 
     async def work(self, event_id: str, payload: Payload) -> None:
-        """Work what was stored. Raises SurfaceFailed, StoreUnavailable: it waits then."""
+        """Process what was stored. Raises SurfaceFailed, StoreUnavailable: it is tried again."""
         said = await self._worked(payload)
         waiting = self._waiting.get(event_id)
         if waiting is not None and not waiting.done():
             waiting.set_result(said)
 
     def sender(self, payload: Payload) -> Sender:
-        """Return whoever asked, as the policy of now knows them."""
+        """Return who asked, as the present policy knows them."""
         return sender_of(
             self._workflow.policy,
             SURFACE,
@@ -106,7 +106,7 @@ class Asked:
         try:
             await self._inbox.take(event_id, lane, payload, _stops(payload))
         except StoreUnavailable:
-            # A stranger's stops nothing: nobody can fill the memory with what is tried again.
+            # A stranger stops nothing, and is tried once: else anybody could fill the memory.
             once = True if self.sender(payload).identity is None else None
             await self._inbox.work_unstored(event_id, lane, payload, _stops(payload), once=once)
 
@@ -116,7 +116,7 @@ class Asked:
             async with asyncio.timeout(_ANSWERED_S):
                 await asyncio.shield(taking)
                 return await answer
-        except (StoreUnavailable, SurfaceFailed):  # nothing is tried again then
+        except (StoreUnavailable, SurfaceFailed):  # it was not stored, and is not tried again
             return answer_messages(CommandReply.of(unavailable()))
         except TimeoutError:
             return [Said(_LONG)]
@@ -150,14 +150,14 @@ class Asked:
 
 
 def _stops(payload: Payload) -> StopOf | None:
-    """Return of what it is a stop, None where it is none."""
+    """Return which proposal the interaction stops, None if it is no stop."""
     if payload["what"] == "pressed":
         return stop_on(str(payload["message"]), Signal[payload["signal"]])
     return stop_typed(str(payload["text"]))
 
 
 def place_of(interaction: discord.Interaction) -> dict[str, Any]:
-    """Return who began it and where, in a form that can be stored."""
+    """Return who began the interaction and where, in a form that can be stored."""
     parent = getattr(interaction.channel, "parent_id", None)
     return {
         "number": str(interaction.id),

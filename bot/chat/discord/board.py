@@ -1,4 +1,4 @@
-"""The board on Discord: one pinned message with an embed."""
+"""Shows the board on Discord: one pinned message with an embed. Twin: `slack/board.py`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FOOTER: Final = "Kept current by Signoff · every proposal has a card of its ow
 
 
 class DiscordBoard:
-    """Places the board in the channel."""
+    """Places the board in the channel, for `BoardKeeper`."""
 
     def __init__(self, surface: DiscordSurface) -> None:
         self._rest, self._history = surface.rest, surface.history
@@ -44,13 +44,13 @@ class DiscordBoard:
                 return await self._stands(where, pinned=where == stood)
             except CardGone:
                 log.info("the board was deleted; a new one is posted")
-        # Kept until it is answered: a post that was slow is not a second board.
+        # The nonce is kept until a post is answered, so that a slow one does not make two boards.
         self._nonce = self._nonce or secrets.token_hex(12)
         posted = await self._rest.send(replace(outgoing, nonce=self._nonce))
         return await self._stands(str(posted), pinned=False)
 
     async def _looked_for(self) -> str | None:
-        """Return where a board stands that no row names; None also where the bot may not look."""
+        """Return the message of a board that no row names; None as well if the bot may not look."""
         try:
             return await self._history.with_footer(_FOOTER)
         except SurfaceFailed as failure:

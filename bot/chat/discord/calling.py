@@ -1,4 +1,7 @@
-"""The only mention the bot ever makes: the reviewers' role, once a proposal that needs people."""
+"""Calls the reviewers' role once, with the card of a proposal that needs people.
+
+This is the only mention that the bot ever makes. Twin for Slack: `cards/calling.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,33 +20,34 @@ from lifecycle.records import Card
 if TYPE_CHECKING:
     from bot.chat.discord.notifier import DiscordSurface
 
-#: What a card is marked with once its people are being called, and once they were.
+#: Marks in the row of a card: its people are being called, and they were called.
 _BEGUN: Final = "calling"
 _CALLED: Final = "called"
 
 
 class Calling:
-    """Remembers with the card that its people were called."""
+    """Remembers in the card's row that its people were called."""
 
     def __init__(self, surface: DiscordSurface) -> None:
         self._surface = surface
 
     def role(self, content: CardContent, card: Card | None) -> int | None:
-        """Return the role to call with this card now, None where nobody is to be called."""
+        """Return the role to call with this card now, None if nobody is to be called."""
         if content.call_group is None or (card is not None and card.extra.get(_CALLED)):
             return None
         return self._surface.settings.roles.get(content.call_group)
 
     async def made(self, content: CardContent, card: Card | None, called: Collection[int]) -> None:
-        """A card was found again whose message `called` roles: nobody is called twice."""
+        """Note that a card found again `called` its role already: nobody is called twice."""
         if self.role(content, card) in called:
             await self.called(content.proposal_id)
 
     async def late(self, content: CardContent, card: Card, message_id: int) -> None:
-        """Call people under a card that did not need them when it was posted: edits call nobody.
+        """Call people under a card that did not need them at its post, for an edit calls nobody.
 
-        That they are being called is written down first. Where it stands there already an answer
-        was lost, or a process: Discord knows a nonce for minutes only, so the call is looked for.
+        That the call is being made is written down first. If that mark stands there already, an
+        answer or a process was lost: Discord remembers a nonce for minutes only, so the call is
+        looked for.
         """
         role = self.role(content, card)
         if role is None:
@@ -58,7 +62,7 @@ class Calling:
         await self.called(content.proposal_id)
 
     async def _stands(self, message_id: int, role: int) -> bool:
-        """Say whether people were called under a card; who may not look calls nobody twice."""
+        """Say whether people were called under a card; True if the bot may not look."""
         try:
             return await self._surface.history.called_under(message_id, role)
         except SurfaceFailed as failure:
@@ -67,11 +71,11 @@ class Calling:
             return True
 
     async def called(self, proposal_id: str) -> None:
-        """Write down that they were."""
+        """Write down that the card's people were called."""
         await self._marked(proposal_id, _CALLED)
 
     async def _marked(self, proposal_id: str, mark: str) -> bool:
-        """Mark the card; say whether it was marked so before."""
+        """Mark the card's row; return True if it bore the mark before."""
 
         def unit(tx: Transaction) -> bool:
             card = tx.cards.get(proposal_id, SURFACE)
@@ -85,5 +89,5 @@ class Calling:
 
 
 def nonce_of(key: str) -> str:
-    """Return the nonce of what stands once under `key`: at most 25 characters."""
+    """Return the nonce for what must be posted once under `key`: 24 characters of 25 allowed."""
     return hashlib.sha256(key.encode()).hexdigest()[:24]

@@ -1,4 +1,7 @@
-"""REST calls, with what can go wrong said in words and sorted: gone, lasting, later."""
+"""Makes REST calls and sorts what goes wrong: gone, lasting, to be tried later, or unknown if done.
+
+Twin: `slack/calls.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +16,41 @@ import discord
 from bot.cancelling import being_cancelled
 from bot.chat.surface import CardGone, SurfaceFailed
 
-#: Discord's codes: unknown message, unknown emoji, message older than an hour edited too often.
+#: Discord's codes for an unknown message and an unknown emoji.
 UNKNOWN_MESSAGE: Final = 10008
 UNKNOWN_EMOJI: Final = 10014
-#: Unknown member, unknown user: what is said of those who are not on the server.
+#: Unknown member, unknown user: Discord's codes for those who are not on the server.
 NO_MEMBER: Final = frozenset({10007, 10013})
+#: A message older than an hour was edited too often.
 TOO_MANY_OLD_EDITS: Final = 30046
-#: Refused by what stands before Discord; not available yet; overloaded.
+#: Codes that pass: refused by a proxy before Discord; not available yet; overloaded.
 _PASSING: Final = frozenset({40333, 110001, 130000})
-#: Statuses that say nothing about what was asked unless there is a code with them.
+#: Statuses that, without one of Discord's codes, say nothing about what was asked.
 _UNTOLD: Final = frozenset({401, 403, 404})
 _OLD_EDIT_PAUSE_S: Final = 60.0
 _PAUSE_S: Final = 5.0
-#: So long an answer is waited for: discord.py itself waits for minutes.
+#: So long an answer is waited for; discord.py itself would wait for minutes.
 ANSWERED_S: Final = 30.0
 
-#: What a call may meet that is neither our fault nor Discord's answer.
+#: Errors of the network: neither our fault nor Discord's answer.
 NETWORK: Final = (aiohttp.ClientError, OSError, TimeoutError, asyncio.TimeoutError)
 
-#: discord.py reads an answer before it looks whether it is one: a proxy's page, an empty body.
+#: What discord.py raises if an answer is not Discord's: a proxy's page, an empty body.
 _UNREADABLE: Final = (ValueError, TypeError, KeyError)
 
 
 class DoneUnknown(SurfaceFailed):
-    """The answer was lost: it may have been done."""
+    """The answer was lost: what was asked for may have been done."""
 
     may_be_done = True
 
 
 T = TypeVar("T")
-#: What was not answered in time and goes on by itself.
+#: Calls under way, also those that were not answered in time and go on by themselves.
 _left: Final[set[asyncio.Future[Any]]] = set()
 
 
-#: What a call may meet. What else there is, is a mistake of ours.
+#: What a call may raise. Anything else is a mistake of ours.
 _MET: Final = (
     *(discord.HTTPException, discord.RateLimited, AttributeError, RuntimeError),
     *(*NETWORK, *_UNREADABLE),
@@ -55,7 +59,7 @@ _MET: Final = (
 
 @asynccontextmanager
 async def spoken_to(what: str) -> AsyncIterator[None]:
-    """Make calls within; every trouble comes out as SurfaceFailed that names `what`."""
+    """Make calls within; every trouble comes out as a SurfaceFailed that names `what`."""
     try:
         yield
     except asyncio.CancelledError as error:
@@ -67,10 +71,10 @@ async def spoken_to(what: str) -> AsyncIterator[None]:
 
 
 async def answered(what: str, call: Awaitable[T]) -> T:
-    """Make one call; every trouble comes out as SurfaceFailed that names `what`.
+    """Make one call; every trouble comes out as a SurfaceFailed that names `what`.
 
-    One that takes too long is left to itself: given up half done it could keep all later ones
-    waiting, and nobody knows whether it is done.
+    A call without an answer in time is not cancelled: half done it could keep all later ones
+    waiting. It raises DoneUnknown, for nobody knows whether it is done.
     """
     calling = asyncio.ensure_future(call)
     _left.add(calling)
@@ -85,7 +89,7 @@ async def answered(what: str, call: Awaitable[T]) -> T:
 def _ended(calling: asyncio.Future[Any]) -> None:
     _left.discard(calling)
     if not calling.cancelled():
-        calling.exception()  # looked at, so that nobody complains where nobody waits any more
+        calling.exception()  # retrieved, so that asyncio does not log it if nobody waits any more
 
 
 def _failure(what: str, error: Exception) -> SurfaceFailed:
@@ -115,9 +119,9 @@ def _sorted(what: str, error: discord.HTTPException) -> SurfaceFailed:
 
 
 def _meant(error: discord.HTTPException) -> bool:
-    """Say whether a refusal is Discord's own word about what was asked, and will be the same again.
+    """Say whether a refusal is Discord's own word about what was asked, and so will be repeated.
 
-    One without a code of Discord's is the page of something in between, or about the token.
+    One without a code of Discord's comes from something in between, or is about the token.
     """
     without_code = error.code == 0 and error.status in _UNTOLD
     return not without_code and error.code not in _PASSING
@@ -131,5 +135,5 @@ def _retry_after(error: discord.HTTPException) -> float:
 
 
 def _words(error: discord.HTTPException) -> str:
-    """Return Discord's own words, short: nothing of what was sent is repeated."""
+    """Return Discord's own words, cut short, and nothing of what was sent."""
     return f"Discord answered {error.status} ({error.code}) {error.text[:120]}".strip()

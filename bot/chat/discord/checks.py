@@ -1,4 +1,7 @@
-"""What the bot needs and does not have: looked at after every start, said with the remedy."""
+"""Finds what the bot needs and does not have, and names the remedy. Twin: `slack/checks.py`.
+
+`DiscordSurface.ready` calls it whenever the bot's view of its server may have changed.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ import discord
 from bot.chat.discord.settings import NEEDED, DiscordSettings, invitation
 
 _TEXT: Final = (discord.TextChannel, discord.VoiceChannel, discord.StageChannel)
-#: Without these nothing can be signed off here; the others are only missed.
+#: Without these permissions nothing can be signed off here; the others are only missed.
 _VITAL: Final = frozenset({"view_channel", "send_messages", "embed_links", "read_message_history"})
 
 
 def problems_of(client: discord.Client, settings: DiscordSettings) -> list[str]:
-    """Return one sentence for everything that is missing: server, channel, permission, role."""
+    """Return one sentence for each thing that is missing: server, channel, permission, role."""
     guild = client.get_guild(settings.guild)
     if guild is None:
         return [

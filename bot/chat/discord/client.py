@@ -1,7 +1,7 @@
-"""The client under a supervisor: any trouble of discord.py means a fresh client, after a pause.
+"""Keeps a client of discord.py connected: any trouble means a fresh client, after a pause.
 
-A wrong token and a missing privileged intent are fatal at the start and named; nothing heals them
-but a person.
+A wrong token and a missing privileged intent end the start, for only a person can mend them. Twin:
+`slack/client.py`.
 """
 
 from __future__ import annotations
@@ -29,21 +29,20 @@ log = logging.getLogger("signoff.discord")
 
 _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 60.0
-#: Where clients come to stand and end again: Discord counts how often, and at a thousand a day it
-#: takes the token away.
+#: The longest pause if clients connect and end again: Discord counts identifications, and at a
+#: thousand a day it takes the token away.
 _SPARING_PAUSE_S: Final = 180.0
-#: A client that stood for so long was well, and the next may begin at once.
+#: After a client that stood for so long, the pauses begin small again.
 _WELL_S: Final = 300.0
-#: A token that was good and is refused now: asked again rarely, since refusals are counted.
+#: The pause after a token that was good is refused: Discord counts refusals.
 _REFUSED_PAUSE_S: Final = 600.0
-#: So long a client may try to come back by itself before it is replaced.
+#: A client may try to reconnect by itself for so long before it is replaced.
 _PATIENCE_S: Final = 90.0
 _LOOK_S: Final = 5.0
-#: So long Discord may take to answer that we leave; then we leave without.
+#: So long Discord's answer to our goodbye is waited for.
 _GOODBYE_S: Final = 5.0
 
-#: What is taken in the very moment it is parsed, in order, with the number it came under.
-#: After these the bot may see more or less of its channel than before.
+#: After these events the bot may see more or less of its channel than before.
 _SEEN_ANEW: Final = frozenset(
     {
         *("ready", "guild_available", "guild_join", "guild_unavailable", "guild_remove"),
@@ -52,6 +51,8 @@ _SEEN_ANEW: Final = frozenset(
     }
 )
 
+#: Events that the listener takes in the moment they are parsed, in order, with their number.
+#: Events that the listener takes in the moment they are parsed, in order, with their number.
 _TAKEN: Final = frozenset(
     {
         "message",
@@ -67,7 +68,7 @@ _TAKEN: Final = frozenset(
 )
 
 
-#: One of these that discord.py cannot read is let go; all others it needs to know where it is.
+#: If discord.py cannot read one of these, it is let go; all others it needs to keep its state.
 _SPARED: Final = frozenset(
     {
         *("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"),
@@ -75,31 +76,31 @@ _SPARED: Final = frozenset(
         *("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI", "INTERACTION_CREATE"),
     }
 )
-#: What Discord may leave out of an edit, and discord.py looks for.
+#: Fields that Discord may leave out of an edit and that discord.py needs.
 _LEFT_OUT: Final = {"type": 0, "content": ""}
 
 
 class Listener(Protocol):
-    """Who is told what came."""
+    """What the client tells of what it hears; DiscordSurface implements it."""
 
     def taken(self, event: str, about: Any, number: str) -> None:
         """Take one event; returns at once and never raises."""
 
     def missed(self) -> None:
-        """Something came that cannot be read: it may have been a ❌."""
+        """An event came that cannot be read: it may have been a ❌."""
 
     def connected(self) -> None:
-        """A connection stands anew: events may have been missed."""
+        """A new connection stands: events may have been missed before."""
 
     def ready(self) -> None:
-        """What there is on the server is known, or has changed."""
+        """What exists on the server is known, or has changed."""
 
     async def prepared(self, client: SignoffClient) -> None:
-        """The client is logged in and about to connect."""
+        """Prepare what must exist before the client, which is logged in, connects."""
 
 
 class SignoffClient(discord.Client):
-    """A client without caches: what it knows is read when it is needed."""
+    """A client of discord.py without caches: what it needs to know it asks for when it needs it."""
 
     def __init__(self, settings: DiscordSettings, hearing: Hearing, listener: Listener) -> None:
         super().__init__(
@@ -121,11 +122,11 @@ class SignoffClient(discord.Client):
         parsers |= {each: partial(self._read, each, parsers[each]) for each in _SPARED}
 
     async def setup_hook(self) -> None:
-        """Get ready between login and connection."""
+        """Let the listener prepare between login and connection."""
         await self._listener.prepared(self)
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """Take what concerns us in the order in which it is parsed; never raise."""
+        """Take our events in the order in which they are parsed; never raise for one."""
         if event in ("socket_raw_receive", "socket_raw_send"):
             if event == "socket_raw_receive":
                 self._hearing.alive()
@@ -150,7 +151,7 @@ class SignoffClient(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
     def _read(self, event: str, parse: Callable[[Any], None], data: Mapping[str, Any]) -> None:
-        """Have an event read. One that cannot be would end the client, and all that it hears."""
+        """Let discord.py parse an event. A failure here would otherwise end the client."""
         try:
             parse({**_LEFT_OUT, **data} if event == "MESSAGE_UPDATE" else data)
         except Exception as error:
@@ -173,7 +174,7 @@ class SignoffClient(discord.Client):
 
 
 def wanted_intents() -> discord.Intents:
-    """Return what the bot must hear; message_content is privileged."""
+    """Return the intents that the bot needs; message_content is privileged."""
     intents = discord.Intents.none()
     intents.guilds = intents.guild_messages = intents.guild_reactions = True
     intents.dm_messages = intents.dm_reactions = intents.message_content = True
@@ -181,7 +182,7 @@ def wanted_intents() -> discord.Intents:
 
 
 class Supervisor:
-    """Keeps one client connected for as long as it is awaited."""
+    """Keeps one client connected for as long as `run` is awaited."""
 
     def __init__(self, settings: DiscordSettings, hearing: Hearing, listener: Listener) -> None:
         self._settings = settings
@@ -215,7 +216,7 @@ class Supervisor:
         start = asyncio.create_task(client.start(self._settings.token))
         watch = asyncio.create_task(self._watch())
         try:
-            # Closing a client does not wake one that waits to connect again: it is cancelled.
+            # `close` does not wake a client that waits to reconnect, so `start` is cancelled.
             await asyncio.wait({start, watch}, return_when=asyncio.FIRST_COMPLETED)
             if start.done() and not start.cancelled():
                 start.result()
@@ -228,7 +229,7 @@ class Supervisor:
             await asyncio.shield(_closed(client))
 
     async def _watch(self) -> None:
-        """Return once a client has not come back by itself for too long."""
+        """Return once the client has not come back by itself for too long."""
         away_s = 0.0
         while away_s < _PATIENCE_S:
             await asyncio.sleep(_LOOK_S)
@@ -254,10 +255,10 @@ class Supervisor:
 
 
 async def _closed(client: SignoffClient) -> None:
-    """Close a client for good, also where nobody answers the goodbye; never raises for it.
+    """Close a client for good, even if nobody answers the goodbye; never raises for it.
 
-    Whoever waits here may be cancelled without the closing being cancelled with it: a client that
-    is half closed would hold its connections for ever, and end its supervisor with its own end.
+    It must run shielded from the cancellation of its caller: a client that is half closed would
+    hold its connections for ever, and could end its supervisor with its own end.
     """
     await _said_goodbye(client.close())
     for connection in _unknown_to(client):
@@ -275,8 +276,9 @@ async def _said_goodbye(goodbye: Coroutine[Any, Any, None]) -> None:
 def _unknown_to(client: SignoffClient) -> list[discord.gateway.DiscordWebSocket]:
     """Return connections that the client never came to know, each kept alive by a thread.
 
-    discord.py hands over a connection once it has identified, and waits up to five seconds before
-    that: cancelled there, it leaves the connection open and its heart beating.
+    discord.py hands over a connection only once it has identified, and waits up to five seconds
+    before that. If it is cancelled there, it leaves the connection open and its heartbeat thread
+    running.
     """
     hearts = (t for t in threading.enumerate() if isinstance(t, discord.gateway.KeepAliveHandler))
     return [

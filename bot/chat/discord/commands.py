@@ -1,6 +1,7 @@
-"""Commands as raw text, of people and of agent bots: a mention or `!`, then the same words.
+"""Reads commands from raw text, of people and of agent bots: a mention or `!`, then the command.
 
-The library's own command processing ignores bots and takes quote marks for its own; it is not used.
+The library's own command processing ignores bots and interprets quote marks, so it is not used.
+Twin: `slack/commands.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _PREFIX: Final = "!"
 
 
 def command_text(content: str, me: int | None) -> str | None:
-    """Return what stands behind `!` or the mention of the bot, exactly as typed; else None."""
+    """Return what stands behind `!` or the bot's mention, exactly as typed; None without one."""
     bare = content.lstrip()
     if bare.startswith(_PREFIX):
         return bare[len(_PREFIX) :]
@@ -50,7 +51,7 @@ def command_text(content: str, me: int | None) -> str | None:
 def message_payload(
     about: discord.Message, settings: DiscordSettings, me: int | None
 ) -> dict[str, Any] | None:
-    """Return what to keep of a message; None where it is ours, or not for us to hear."""
+    """Return what to keep of a message; None if the bot wrote it or it is not for us to hear."""
     if about.author.id == me:
         return None
     text = command_text(about.content, me)
@@ -75,7 +76,7 @@ def message_payload(
 
 
 def forwarded(about: discord.Message, settings: DiscordSettings) -> str | None:
-    """Return which message of the channel this one forwards; None where it forwards none."""
+    """Return which message of the channel this one forwards; None if it forwards none."""
     came = about.reference
     if came is None or came.type is not discord.MessageReferenceType.forward:
         return None
@@ -83,12 +84,12 @@ def forwarded(about: discord.Message, settings: DiscordSettings) -> str | None:
 
 
 def is_command_word(text: str) -> bool:
-    """Say whether a text begins with a word of ours: elsewhere nothing else is an attempt."""
+    """Say whether a text begins with a command's word: elsewhere only that counts as an attempt."""
     return typed(text).word in COMMANDS
 
 
 class TextCommands:
-    """Carries out what was typed and answers under it."""
+    """Runs typed commands and answers under the message."""
 
     def __init__(
         self, commands: Commands, workflow: Workflow, rest: Rest, notes: Notes, asides: Asides
@@ -101,10 +102,11 @@ class TextCommands:
         self.answers = Answers(workflow.world)
 
     async def run(self, event_id: str, payload: Mapping[str, Any]) -> None:
-        """Carry out one command and answer it; without an answer, what was done stays done.
+        """Carry out one command and answer it; if the answer fails, what was done stays done.
 
-        No other command waits for the answer. That to a proposal belongs to its event, which
-        nothing stands behind: where the bot ends before it is given, it is given after the start.
+        No other command waits for the answer. Only the answer to a proposal is part of its event:
+        if the bot ends before it is given, it is given after the start. Nothing waits behind that
+        event.
         """
         sender = self.sender(payload, event_id)
         text = str(payload["text"])
@@ -119,7 +121,7 @@ class TextCommands:
             self._aside(payload, self._answer(payload, reply))
 
     async def misplaced(self, event_id: str, payload: Mapping[str, Any]) -> None:
-        """A command where none is read: one audit row, one note."""
+        """Note a command in a place where none is read: one audit row, one note to a person."""
         sender = self.sender(payload, event_id)
         await self._workflow.note_ignored("", sender, "wrong_place")
         if not payload["bot"] and self._notes.first(sender.account, "wrong_place"):
@@ -127,7 +129,7 @@ class TextCommands:
             self._aside(payload, self._say(payload, [Said(words)]))
 
     async def edited(self, event_id: str, payload: Mapping[str, Any]) -> None:
-        """An edited command changes nothing: one audit row."""
+        """Note that an edited command changes nothing: one audit row."""
         sender = self.sender(payload, event_id)
         await self._workflow.note_ignored("", sender, "duplicate_event")
 
@@ -135,11 +137,11 @@ class TextCommands:
         self._asides.begin(saying, to=str(payload["user"]))
 
     async def _answer(self, payload: Mapping[str, Any], reply: CommandReply) -> None:
-        """Post an answer under the message that asked; where that is gone, in the channel."""
+        """Post an answer under the message that asked, or in the channel if that is gone."""
         await self._say(payload, answer_messages(reply), else_here=True)
 
     def sender(self, payload: Mapping[str, Any], event_id: str) -> Sender:
-        """Return who wrote a message: a webhook is nobody, whatever it calls itself."""
+        """Return who wrote a message; a webhook is a stranger, whatever it calls itself."""
         place = f"{payload['channel']}:{payload['message']}"
         if payload["webhook"]:
             account = f"webhook {payload['user']}"
@@ -148,7 +150,7 @@ class TextCommands:
         return sender_of(policy, SURFACE, payload["user"], event_id=event_id, place=place)
 
     async def _unknown_bot(self, sender: Sender, text: str, payload: Mapping[str, Any]) -> None:
-        """Refuse a bot that no entry names; two bots must not answer each other for ever."""
+        """Refuse an unnamed bot, and tell it once: two bots must not answer each other for ever."""
         if typed(text).word == "propose":
             reply = await self._commands.run("propose", sender)
         else:

@@ -1,4 +1,8 @@
-"""Files that came with a command: stored by their address, fetched when the command is worked."""
+"""Keeps files that came with a command by their address; they are fetched when it is processed.
+
+The twin is in `slack/commands.py` and `slack/fetching.py`; `slack/files.py` is about files that the
+bot posts.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +23,10 @@ def file_payload(file: discord.Attachment) -> dict[str, Any]:
 
 
 def attached(file: Mapping[str, Any], rest: Rest) -> Attached:
-    """Return a file that was kept, to be fetched.
+    """Return a kept file, ready to be fetched.
 
-    Fetching raises Refused where Discord does not give it out any more, SurfaceFailed where it may
-    later: the command waits then.
+    Fetching raises Refused if Discord does not give the file out any more, and SurfaceFailed if it
+    may later: the command waits then.
     """
 
     async def fetch() -> bytes:

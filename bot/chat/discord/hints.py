@@ -1,4 +1,7 @@
-"""Short notes beside the work: why what somebody did had no effect, what became of their words."""
+"""Writes short notes to people: why what they did had no effect, what became of their words.
+
+Twin: `slack/speaking.py`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ log = logging.getLogger("signoff.discord")
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A short note to whoever reacted, under the card on which it was."""
+    """A short note to somebody about their reaction, to be posted under the card."""
 
     sender: Sender
     message_id: str
@@ -34,14 +37,14 @@ class Hint:
 
 
 def hint_about(reply: Reply | None, sender: Sender, message_id: str) -> Hint | None:
-    """Return the note that the answer to a reaction asks for, None where none is due."""
+    """Return the note that the answer to a reaction calls for, None if it calls for none."""
     if reply is None or reply.code is None or hint_of(reply) is None:
         return None
     return Hint(sender, message_id, reply)
 
 
 class Hints:
-    """Tells people, each once, where the configured channel is read. Nothing waits for it."""
+    """Posts notes in the configured channel, in tasks: no decision waits for one."""
 
     def __init__(
         self,
@@ -61,21 +64,22 @@ class Hints:
         self._looks = Looks(workflow.world.clock, lambda each: history.card_in(int(each)))
 
     def note(self, hint: Hint | None, *, if_forgotten: bool = False) -> None:
-        """Tell somebody; `if_forgotten` only where the message looks like a card of ours."""
+        """Tell somebody why their reaction had no effect; with `if_forgotten`, only if the message
+        looks like a card of ours."""
         if hint is not None:
             self.asides.begin(self._forgotten(hint) if if_forgotten else self.tell(hint))
 
     def answer(self, payload: Payload, words: str) -> None:
-        """Say something under what was written."""
+        """Reply with words to a message. Unlike a note this is said each time."""
         place = (int(payload["channel"]), int(payload["message"]))
         self.asides.begin(self._write(*place, literal(words)), to=str(payload["user"]))
 
     async def tell(self, hint: Hint) -> None:
-        """Tell somebody, once, why a reaction had no effect."""
+        """Tell somebody, once, why their reaction had no effect."""
         if not self._notes.first_on(hint.message_id, hint.sender.account, hint.reply):
             return
         who = hint.sender.id or f"<@{hint.sender.account}>"
-        # What stands elsewhere cannot be replied to in our channel.
+        # A message in another channel cannot be replied to from ours.
         message_id = int(hint.message_id) if hint.reply.code != "wrong_place" else None
         words = f"{who}: {literal(hint.reply.words)}{await self._where_it_stands(hint)}"
         await self._write(self._settings.channel, message_id, words)
@@ -90,7 +94,7 @@ class Hints:
             await self.tell(Hint(hint.sender, hint.message_id, reply))
 
     async def _where_it_stands(self, hint: Hint) -> str:
-        """Return the link to the current card, for whoever decided on an old one."""
+        """Return a link to the current card, for somebody who decided on an old one."""
         proposal_id, store = hint.reply.proposal_id, self._workflow.world.store
         if hint.reply.code != "stale_card" or proposal_id is None:
             return ""

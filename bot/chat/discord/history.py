@@ -1,4 +1,7 @@
-"""What stands in the channel already: a card of which no row says where it is, a call."""
+"""Looks in the channel for messages of ours: a card whose place no row names, a call, the board.
+
+Twin: `slack/standing_posts.py`, which finds posts by a key in their metadata.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from bot.chat.discord.rest import Rest
 from bot.chat.surface import CardGone, SurfaceFailed
 
 _PAGE: Final = 100
-#: So many pages are looked through for a card that may stand.
+#: So many pages of 100 messages are looked through for a card that may stand.
 _PAGES: Final = 5
-#: What follows the id in the last line of a card.
+#: What follows the id in the footer of a card.
 _CARD_MARK: Final = " · sha256:"
-#: What follows the digest there.
+#: What follows the digest in the footer.
 _VERSION_MARK: Final = " · version "
 _ROLE: Final = re.compile(r"<@&(\d+)>")
 
@@ -32,7 +35,7 @@ class Found:
 
 
 class History:
-    """Looks for messages of ours by how they look. Raises SurfaceFailed."""
+    """Recognises messages of ours by how they look. Its methods raise SurfaceFailed."""
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
@@ -40,13 +43,12 @@ class History:
     async def card_of(
         self, footer: str, but: Iterable[str], since_ms: int | None = None
     ) -> Found | None:
-        """Return a message of ours in which the card with this footer stands, None where there is
-        none; of an earlier version, that is, for it was not written down since.
+        """Return a message of ours with the card that has this footer, None if there is none.
 
-        The id alone comes again beside another database, and what people gave on the card of
-        another document is no word on this one. `but` are messages that are known already. Where
-        many others have come it is looked for from `since_ms` on: a card comes soon after its
-        proposal.
+        It may show an earlier version, for no row was written since. The whole footer is compared:
+        the id alone comes again beside another database, and what people gave on a card of another
+        document does not count here. `but` are messages that are known already. If the newest page
+        has no card, the messages from `since_ms` on are read: a card comes soon after its proposal.
         """
         known = {int(each) for each in but if each.isdigit()}
 
@@ -63,7 +65,7 @@ class History:
         return one_of(await answered("looking for a card", self._after(after)))
 
     async def called_under(self, message_id: int, role: int) -> bool:
-        """Say whether a message of ours calls a role under this one."""
+        """Say whether a message of ours that replies to this one calls the role."""
         messages = await answered("looking for a call", self._after(message_id))
         return any(
             m.author.id == self._rest.me
@@ -74,14 +76,13 @@ class History:
         )
 
     async def with_footer(self, footer: str) -> str | None:
-        """Return the newest message of ours whose embed ends so, None where there is none."""
+        """Return the newest message of ours whose embed has this footer, None if there is none."""
         newest = await answered("looking for the board", self._messages(_PAGE))
         ours = (m for m in newest if m.author.id == self._rest.me and _footer_of(m) == footer)
         return next((str(m.id) for m in ours), None)
 
     async def card_in(self, message_id: int) -> str | None:
-        """Return which proposal's card a message of ours is by its looks, or a forwarded one; None
-        where it is none."""
+        """Return which proposal's card a message looks like, or forwards; None if it is none."""
         part = self._rest.channel().get_partial_message(message_id)
         try:
             message = await answered("looking at a message", part.fetch())
@@ -96,7 +97,7 @@ class History:
         return await self._messages(_PAGES * _PAGE, **where)
 
     async def _messages(self, limit: int, **where: Any) -> list[discord.Message]:
-        if not self._rest.may_read_history():  # what is not shown may stand there all the same
+        if not self._rest.may_read_history():  # Discord would show an empty history
             raise SurfaceFailed("the bot may not read the channel's history", lasting=True)
         return [each async for each in self._rest.channel().history(limit=limit, **where)]
 
@@ -115,7 +116,7 @@ def _named_in(message: discord.Message | discord.MessageSnapshot) -> str | None:
 
 
 def _may_become(stands: str, footer: str) -> bool:
-    """Say whether a card that stands may be made this one: of the very document, and no further."""
+    """Say whether a card may be edited into this one: same document, no later version."""
     (of_what, _, before), (this, _, now) = map(_parts, (stands, footer))
     return of_what == this and before.isdecimal() and int(before) <= int(now)
 
@@ -133,5 +134,5 @@ def _called(message: discord.Message) -> frozenset[int]:
 
 
 def _snowflake(at_ms: int) -> int:
-    """Return the least id of what was posted at that moment."""
+    """Return the least id that a message posted at that moment can have."""
     return max(0, at_ms - discord.utils.DISCORD_EPOCH) << 22

@@ -1,4 +1,7 @@
-"""Slash commands, buttons and forms: stored, acknowledged, then the same law as everywhere."""
+"""Takes slash commands, buttons and forms, acknowledges them once stored, and posts the answer.
+
+`asked.py` stores and processes them. Twin: `slack/interactions.py`.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,12 @@ from bot.chat.surface import SurfaceFailed
 
 log = logging.getLogger("signoff.discord")
 
-#: Answers that everybody should see; all others are for whoever asked.
+#: Commands whose answer everybody should see; other answers are shown to whoever asked.
 _PUBLIC: Final = frozenset({"freeze", "thaw", "propose"})
 
 
 class Interactions:
-    """What people begin by clicking or by `/`. Bots cannot."""
+    """Answers what people begin by clicking or by `/`. Bots can do neither."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -41,7 +44,7 @@ class Interactions:
         await self._through(interaction, lane, asked, public=public)
 
     async def raw(self, interaction: discord.Interaction) -> None:
-        """Take a button or a form; what is not ours is left alone."""
+        """Take a button or a form; ignore what is not ours."""
         data: Any = interaction.data or {}
         custom_id = str(data.get("custom_id", ""))
         match interaction.type:
@@ -71,7 +74,7 @@ class Interactions:
         await self._through(interaction, lane, asked, public=False)
 
     async def _ask_why(self, interaction: discord.Interaction) -> None:
-        """Open the form; it is the acknowledgement."""
+        """Open the form for the reason; opening it acknowledges the button."""
         message_id = interaction.message.id if interaction.message else 0
         await _told(interaction.response.send_modal(views.reason_form(message_id)))
 
@@ -87,7 +90,7 @@ class Interactions:
     async def _through(
         self, interaction: discord.Interaction, lane: str, asked: Mapping[str, Any], *, public: bool
     ) -> None:
-        """Store, acknowledge, and answer when it was worked."""
+        """Store what was asked, acknowledge it, and post the answer once it was processed."""
         answering = await self._asked.take(interaction, lane, asked)
         try:
             await self._acknowledge(interaction, public=public)
@@ -112,7 +115,7 @@ class Interactions:
 
 
 async def _told(call: Awaitable[Any]) -> None:
-    """Say something to whoever began an interaction; where that fails, what was done stays done."""
+    """Say something to whoever began an interaction; if that fails, what was done stays done."""
     try:
         await answered("answering", call)
     except discord.InteractionResponded:

@@ -1,4 +1,7 @@
-"""Everything that is heard on Discord: kept before it is worked, worked once, read after gaps."""
+"""Takes all that is heard on Discord, stored first and then processed once; reads cards after gaps.
+
+Twin: `slack/listening.py`.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
 
 
 class Listening:
-    """One life of the surface, over as many connections as it takes."""
+    """What listens during one `serve` of the surface, over as many connections as that takes."""
 
     def __init__(self, surface: DiscordSurface, commands: Commands, delivery: Delivery) -> None:
         workflow = commands.workflow
@@ -92,13 +95,15 @@ class Listening:
         self._deaf = False
 
     async def run(self) -> None:
-        """Take up what was kept, then keep the board current until cancelled."""
+        """Process what was kept, then keep the board current until cancelled."""
         await self.inbox.resume()
         await self.board.run()
 
     async def close(self) -> None:
-        """Let go; what is kept is taken up at the next start. A stop that is not kept so far is
-        left to the end of the process, which gives it a moment."""
+        """Cancel what is under way; what is stored is processed at the next start.
+
+        A stop that is not stored yet is left to the end of the process, which gives it a moment.
+        """
         ours = self._tasks - self._workflow.world.background.tasks
         for task in ours:
             task.cancel()
@@ -108,7 +113,7 @@ class Listening:
         await self._asides.close()
 
     def troubles(self) -> list[str]:
-        """Return what people should know about what is not heard."""
+        """Return lines about what is not heard, not shown or not offered, for `status`."""
         found = []
         if self._deaf:
             found.append(
@@ -124,7 +129,7 @@ class Listening:
     # -- events ---------------------------------------------------------------------------
 
     def taken(self, event: str, about: Any, number: str) -> None:
-        """Take one event in the order in which it was parsed."""
+        """Take one event, in the order in which it was parsed."""
         me = self._surface.rest.me
         match event:
             case "raw_reaction_add" | "raw_reaction_remove":
@@ -150,7 +155,7 @@ class Listening:
             payload[TOLD_MS] = self._workflow.world.clock.now_ms()
             self._taken_off.heard(payload)
             if given_ms is not None and self._taken_off.before(payload, given_ms):
-                payload[HEARD_MS] = payload[TOLD_MS]  # after that, the line says
+                payload[HEARD_MS] = payload[TOLD_MS]  # the line tells in order: it was given later
             signal = Signal[payload["signal"]]
             lane = card_lane(payload["message"], signal, payload["user"])
             about_card = payload["message"] if payload["in_place"] else ""
@@ -167,13 +172,13 @@ class Listening:
             lane = lane_of(payload["text"], str(about.author.id), str(about.id))
             self._keep(str(about.id), lane, payload, stop_typed(payload["text"]))
         elif payload["guild"] and (payload["reply_to"] or payload["parent"]):
-            # Words may wait for the ❌ that they explain; no command waits behind them, and no
-            # words on another card: that ❌ may wait until somebody mends a row.
+            # Words may wait for the ❌ that they explain, and that one until somebody mends a row.
+            # So they have a lane for each card: no command or other words wait behind them.
             on = payload["channel"] if payload["parent"] else payload["reply_to"]
             self._keep(str(about.id), f"w:{about.author.id}:{on}", payload)
 
     def _listen_for_content(self, about: discord.Message) -> None:
-        """A message of an agent without anything in it: the content intent is missing."""
+        """Detect that the content intent is missing: an agent's message arrives empty."""
         agents = self._workflow.policy.agents.values()
         known = any(each.accounts.get(SURFACE) == str(about.author.id) for each in agents)
         carries = about.content or about.attachments or about.embeds or about.stickers
@@ -211,7 +216,7 @@ class Listening:
         return self._surface.hearing.heard_ms(stops=stops is not None)
 
     async def _kept(self, event_id: str, lane: str, payload: Payload, stops: StopOf | None) -> None:
-        """Store an event, then work it; where nothing can be stored a ❌ must still be heard."""
+        """Store an event, then process it; if nothing can be stored, process it all the same."""
         try:
             await self.inbox.take(event_id, lane, payload, stops)
         except StoreUnavailable:
@@ -277,11 +282,11 @@ class Listening:
 
     @property
     def quiet(self) -> bool:
-        """True while nothing that was heard waits to be worked, or to be answered."""
+        """True while nothing that was heard waits to be processed, or to be answered."""
         return self.inbox.quiet and not self._tasks and self._asides.quiet
 
     def connected(self) -> None:
-        """A connection stands anew: try at once what waited, and read what was missed."""
+        """A new connection stands: deliver at once what waited, and read what was missed."""
         self.reactions.known.forget()
         self.board.lost()
         self.reading.begin_anew()
@@ -289,5 +294,5 @@ class Listening:
         self._spawn(self.reading.catch_up())
 
     def shows_more(self) -> None:
-        """The bot may do what it might not before."""
+        """The bot has got a permission that it lacked: deliver at once what waited."""
         self._spawn(self.showing.now())

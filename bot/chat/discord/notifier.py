@@ -1,4 +1,7 @@
-"""Discord as a surface: cards, messages, membership, and everything heard there."""
+"""Implements Discord as a surface: cards, messages, membership, and everything heard there.
+
+Twin: `slack/notifier.py`.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +34,18 @@ from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.discord")
 
-#: A signal on a message that is no card yet is kept about so long, in seconds, and not longer.
+#: A signal on a message that is no card yet waits about so long for its row, in seconds. If a post
+#: took longer, its card is read.
 _SOON_S: Final = 7.0
 
 
 class DiscordSurface:
-    """Implements Surface over one channel of one server."""
+    """Implements Surface over one channel of one server, and Listener for its client."""
 
     name = SURFACE
 
     def __init__(self, settings: DiscordSettings, clock: Clock) -> None:
-        """Take where to connect; nothing is connected before `serve`."""
+        """Take where to connect; nothing connects before `serve`."""
         point_library_at(settings)
         self.settings = settings
         self.hearing = Hearing(clock.now_ms)
@@ -79,7 +83,7 @@ class DiscordSurface:
     # -- Listener -------------------------------------------------------------------------
 
     def taken(self, event: str, about: Any, number: str) -> None:
-        """Hand one event on; one that cannot be taken may have been a ❌, and is looked for."""
+        """Hand one event on. If that fails it may have been a ❌: each card is read once more."""
         if self.listening is None:
             return
         try:
@@ -89,17 +93,17 @@ class DiscordSurface:
             raise
 
     def missed(self) -> None:
-        """Read each card once more before anything of it is final."""
+        """Have each card read once more before anything about it becomes final."""
         if self.listening is not None:
             self.listening.reading.doubt()
 
     def connected(self) -> None:
-        """Read what was missed, and say what waited."""
+        """Read what was missed, and deliver what waited."""
         if self.listening is not None:
             self.listening.connected()
 
     def ready(self) -> None:
-        """Look what is missing, and whether anything of the channel can be heard at all."""
+        """Look for what is missing, and whether anything of the channel can be heard at all."""
         client = self.supervisor.client
         if client is None:
             return
@@ -125,7 +129,7 @@ class DiscordSurface:
     # -- cards ----------------------------------------------------------------------------
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
-        """Post a card and have its seeds put under it; the same claim posts nothing new."""
+        """Post a card and have its seeds put under it; look first if it may stand already."""
         card = await self._card(content.proposal_id)
         doubtful = claim in self._unwritten
         if doubtful:
@@ -142,7 +146,7 @@ class DiscordSurface:
         except DoneUnknown:
             self._unwritten.add(claim)
             raise
-        # Until the store says where it stands nobody knows whether it was written down.
+        # It is in doubt until its row says where it stands: writing that may still fail.
         self._unwritten.add(claim)
         if call is not None:
             await self._calling.called(content.proposal_id)
@@ -151,13 +155,14 @@ class DiscordSurface:
         return posted
 
     def _stands(self, posted: Posted, content: CardContent, *, late: bool) -> None:
-        """A card stands; `late`: it may have stood, and been given ❌ or ✅, for some time."""
+        """Have a posted card seeded. `late` says that people may have given ❌ or ✅ on it for some
+        time, so that it is read."""
         if late and self.listening is not None:
             self.listening.reading.found_again(posted.message_id)
         self.seeds.want(int(posted.message_id), content.seeded)
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
-        """Render a card anew where it stands; at the end its seeds and buttons go."""
+        """Render a card anew where it stands; a final card loses its seeds and buttons."""
         self._unwritten.written(card)
         message_id = int(card.message_ids[-1])
         posted = await self._posting.edit(message_id, content)
@@ -166,7 +171,7 @@ class DiscordSurface:
         return posted
 
     async def say(self, message: Message) -> str | None:
-        """Say one kept message, in the channel; what an agent asked is answered under it."""
+        """Say one kept message: an answer under what asked for it, anything else in the channel."""
         return await self._saying.say(message, await self._asked_in(message))
 
     async def _asked_in(self, message: Message) -> str:
@@ -181,23 +186,23 @@ class DiscordSurface:
     # -- reading --------------------------------------------------------------------------
 
     async def sign_of_life(self) -> None:
-        """Ask the gateway for one; return once it came, or does not come in time."""
+        """Ask the gateway for a sign of life; return once it came, or did not come in time."""
         client = self.supervisor.client
         if client is not None:
             await client.pulse.ask()
 
     async def read_card(self, card: Card) -> bool:
-        """Apply what stands on a card; True where it was read or nothing can have been missed."""
+        """Apply what stands on a card; True if it was read or nothing can have been missed."""
         if self.listening is None or not card.message_ids:
             return False
         return await self.listening.reading.read_card(card)
 
     async def catch_up(self) -> int:
-        """Read all open cards after a gap, and every few minutes."""
+        """Read open cards after a gap and every few minutes; return how many decisions came."""
         return await self.listening.reading.catch_up() if self.listening is not None else 0
 
     async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
-        """Ask Discord who of these people is a member of the server now."""
+        """Ask Discord which of these people are members of the server now."""
         if self.workflow is None:
             return {}
         accounts = accounts_of(self.workflow.policy, SURFACE, frozenset(people))
@@ -216,16 +221,16 @@ class DiscordSurface:
         return tuple(lines)
 
     def heard_since(self) -> int | None:
-        """Return since when the connection stands, None where none does."""
+        """Return since when the connection stands (ms UTC), None if none does."""
         return self.hearing.since_ms
 
     async def stops_heard(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ after a gap; False where it cannot be read now."""
+        """Hear every ❌ on a card if some may have been missed; False if it is unreadable now."""
         listening = self.listening
         return listening is not None and await listening.reactions.stops_heard(proposal_id)
 
     def trouble(self) -> Trouble | None:
-        """Return what people on other surfaces should know, None where all is well."""
+        """Return what people on other surfaces should know, None if all is well."""
         return self.hearing.trouble()
 
     # -- inside ---------------------------------------------------------------------------

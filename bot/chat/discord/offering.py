@@ -1,4 +1,4 @@
-"""Offers the slash commands of one server; without them people still have the text commands."""
+"""Registers the slash commands with one server; without them there are still text commands."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.discord")
 
-#: What was refused is offered again after so long, in seconds: nothing tells a bot that the scope
-#: for commands was granted.
+#: Pauses in seconds before refused commands are offered again: no event tells a bot that it was
+#: granted the scope for commands.
 _AGAIN_S: Final = (30.0, 120.0, 600.0)
 
 
 class Offering:
-    """Has each fresh client offer them, beside all else: Discord may let that wait for minutes.
+    """Has each fresh client offer the commands, in a task: Discord may let that wait for minutes.
 
-    A server takes them from a bot that is in it with the scope for them, and forgets them with the
-    bot: they are offered until they are taken, and anew where the bot comes in again.
+    A server accepts commands from a bot that is in it with the scope for them, and forgets them
+    when the bot leaves. So they are offered until they are accepted, and anew when the bot comes in
+    again.
     """
 
     def __init__(self, workflow: Workflow, interactions: Interactions, rest: Rest) -> None:
@@ -42,7 +43,7 @@ class Offering:
         self.trouble: str | None = None
 
     def offer(self, client: SignoffClient) -> None:
-        """Begin to offer; returns at once."""
+        """Begin to offer the commands with this client; returns at once."""
         add_commands(client.tree, self._workflow, self._interactions.run)
         guild = discord.Object(self._rest.settings.guild)
         client.tree.copy_global_to(guild=guild)
@@ -51,20 +52,20 @@ class Offering:
         self._offering = asyncio.create_task(self._offered(client, guild))
 
     def seen(self, *, inside: bool) -> None:
-        """The bot is, or is not, in the server; where it has come in they are offered at once, also
-        where they were taken before."""
+        """Note whether the bot is in the server. If it has come in, the commands are offered at
+        once, even if they were accepted before."""
         before, self._inside = self._inside, inside
         if inside and (before is False or (before is None and self.trouble is not None)):
             self._at_once.set()
 
     async def close(self) -> None:
-        """Let go."""
+        """Cancel the offering."""
         if self._offering is not None:
             self._offering.cancel()
             await asyncio.gather(self._offering, return_exceptions=True)
 
     async def _offered(self, client: SignoffClient, guild: discord.Object) -> None:
-        """Offer them as long as the client lives."""
+        """Offer the commands for as long as the client lives."""
         refused = 0
         while not client.is_closed():
             self._at_once.clear()
@@ -76,7 +77,7 @@ class Offering:
                     await self._at_once.wait()
 
     async def _refusal(self, client: SignoffClient, guild: discord.Object) -> str | None:
-        """Offer them once; return why they were not taken, None where they were."""
+        """Offer the commands once; return why they were refused, None if they were accepted."""
         try:
             async with spoken_to("offering the slash commands"):
                 await client.tree.sync(guild=guild)

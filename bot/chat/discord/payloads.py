@@ -1,4 +1,7 @@
-"""What is kept of an event until it is worked: plain values, in a form that can be stored."""
+"""Turns events into what is kept until they are processed: plain values that can be stored as JSON.
+
+Twins: `slack/events.py` and `slack/emoji.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from bot.chat.discord.settings import DiscordSettings
 from bot.chat.hearing.shown import GIVEN_MS
 from bot.chat.hearing.signals import of_character
 
-#: Where an emoji tells in which connection it was heard: since when that stood. In another one
-#: something may have been missed since.
+#: The key for the connection in which an emoji was heard, named by when it began. If another one
+#: stands by the time the emoji is processed, something may have been missed since.
 LINE_MS: Final = "line_ms"
-#: When an emoji was told of, which may be long after it was given.
+#: The key for when an event told of an emoji, which may be long after it was given.
 TOLD_MS: Final = "told_ms"
 
 
@@ -26,10 +29,10 @@ def reaction_payload(
     copy_of: str | None = None,
     given_ms: int | None = None,
 ) -> dict[str, Any] | None:
-    """Return what to keep of a reaction; None where it is nobody's attempt to decide.
+    """Return what to keep of a reaction; None if it is nobody's attempt to decide.
 
-    `copy_of` is the message of the channel that was forwarded there; `given_ms` when it was given
-    at the soonest, None for a moment ago.
+    `copy_of` is the message of the channel that the message forwards, if it does. `given_ms` is the
+    earliest moment at which the reaction can have been given, None for just now.
     """
     signal = of_character(about.emoji.name or "", about.emoji.id)
     added = about.event_type == "REACTION_ADD"
@@ -38,7 +41,7 @@ def reaction_payload(
     in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
     ours = None if about.message_author_id is None else about.message_author_id == me
     ours = True if copy_of is not None else ours
-    # What people write elsewhere, and what others say to it, is no attempt to decide.
+    # In other places only an emoji that is put on a message of ours, or a copy, is an attempt.
     if not in_place and (not added or ours is False):
         return None
     return {
@@ -56,8 +59,7 @@ def reaction_payload(
 
 
 def cleared_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | None:
-    """Return what to keep of emoji that somebody cleared, all or one kind; None where that is
-    nothing to us."""
+    """Return what to keep of cleared emoji, all or one kind; None if no signal is among them."""
     emoji = getattr(about, "emoji", None)
     signal = of_character(emoji.name or "", emoji.id) if emoji is not None else None
     if about.channel_id != settings.channel or (emoji is not None and signal is None):
@@ -72,8 +74,10 @@ def cleared_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | N
 def emptied(
     about: discord.RawMessageUpdateEvent, settings: DiscordSettings, me: int | None
 ) -> str | None:
-    """Return the message of the channel that shows nothing any more, None for any other edit:
-    somebody removed its embeds, or it is ours and an edit left it without."""
+    """Return which message of the channel shows nothing any more; None for any other edit.
+
+    That is one whose embeds somebody removed, or one of ours that an edit left without an embed.
+    """
     data: Mapping[str, Any] = about.data
     flags = discord.MessageFlags._from_value(int(data.get("flags") or 0))
     ours = me is not None and str((data.get("author") or {}).get("id")) == str(me)
@@ -83,8 +87,7 @@ def emptied(
 
 
 def deleted_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | None:
-    """Return what to keep of messages that were deleted, one or many; None elsewhere than in the
-    channel, where nothing of ours stands."""
+    """Return what to keep of deleted messages; None outside the channel, where no card stands."""
     if about.channel_id != settings.channel:
         return None
     message_ids = sorted(getattr(about, "message_ids", None) or (about.message_id,))
@@ -94,7 +97,7 @@ def deleted_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | N
 def edit_payload(
     about: discord.RawMessageUpdateEvent, settings: DiscordSettings, me: int | None
 ) -> dict[str, Any] | None:
-    """Return what to keep of the edit of a command; None where it is anything else."""
+    """Return what to keep of an edited command; None for any other edit."""
     data: Mapping[str, Any] = about.data
     author = data.get("author") or {}
     text = command_text(str(data.get("content") or ""), me)

@@ -1,4 +1,4 @@
-"""Where something was said: the configured channel, a thread of it, or elsewhere."""
+"""Tells where something was said: in the configured channel, in a thread of it, or elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST: Final = 4_096
 
 
 class Places:
-    """Knows the threads of the channel; of one that it does not know Discord is asked, once."""
+    """Knows the threads of the channel. About one that it does not know it asks Discord, once."""
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
@@ -21,7 +21,7 @@ class Places:
     async def ours(self, payload: Mapping[str, Any]) -> bool:
         """Say whether a message stands in the configured channel or in a thread of it.
 
-        Raises SurfaceFailed where nobody can tell now: a stop must not pass for a word elsewhere.
+        Raises SurfaceFailed if Discord cannot tell now: a stop must not pass for a word elsewhere.
         """
         channel, ours = payload["channel"], str(self._rest.settings.channel)
         if channel == ours:
@@ -40,7 +40,7 @@ class Places:
         return self._threads[channel]
 
     async def _looked_at(self, channel: int) -> bool | None:
-        """None where Discord does not show it, which may be otherwise in a moment."""
+        """Say whether a channel is a thread of ours; None if Discord does not show it now."""
         try:
             return await self._rest.parent(channel) == self._rest.settings.channel
         except SurfaceFailed as failure:

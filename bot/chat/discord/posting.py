@@ -1,4 +1,7 @@
-"""A card in its message, posted or edited: whole, without its file, or as short as it can be."""
+"""Posts and edits a card in its message: whole, without its file, or in the shortest form.
+
+Twin: `slack/cards.py`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _LARGE: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One way to show a card; `full` says that the whole of every value can be seen so."""
+    """One form of a card; `full` says that the whole of every value can be seen in it."""
 
     rendered: Rendered
     with_file: bool = True
@@ -28,14 +31,16 @@ class _Form:
         return self.with_file or self.rendered.attachment is None
 
     def outgoing(self, content: CardContent) -> Outgoing:
-        """Return the message anew; a file can be sent once."""
+        """Return the message, built anew each time: a file object can be sent only once."""
         file = self.rendered.file() if self.with_file else None
         return Outgoing(embed=self.rendered.embed, view=buttons(content.react), file=file)
 
 
 class Posting:
-    """Puts cards where they stand. What Discord refuses for good it gets in a shorter form, at
-    every edit as at the post: a card that cannot be edited would tell of what was, for ever."""
+    """Posts and edits cards. If Discord refuses a form for good, the next shorter form is tried.
+
+    That holds for edits as well: a card that cannot be edited would show an old state for ever.
+    """
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
@@ -58,7 +63,7 @@ class Posting:
 
 
 async def _as_it_can(content: CardContent, put: Callable[[Outgoing], Awaitable[None]]) -> bool:
-    """Put the first form that Discord takes; say whether all of it can be seen."""
+    """Send the first form that Discord accepts; return True if every value can be seen whole."""
     refused: list[SurfaceFailed] = []
     rendered = await _rendered(content)
     for form in _forms(content, rendered):
@@ -81,7 +86,7 @@ def _forms(content: CardContent, rendered: Rendered) -> Iterator[_Form]:
 
 
 async def _rendered(content: CardContent) -> Rendered:
-    """Render; a large card in a thread, so that nothing else waits for it."""
+    """Render a card; a large one in a thread, so that nothing else waits for it."""
     size = sum(len(each.text) for each in (*content.facts, *content.written))
     if size < _LARGE:
         return render(content)

@@ -1,4 +1,7 @@
-"""A sign of life of the gateway, on demand: one question in place of many readings."""
+"""Asks the gateway for a sign of life: one heartbeat can spare the reading of many cards.
+
+Slack has no twin: there a connection that stands proves nothing (`Reading.continuous`).
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,17 @@ from bot.chat.hearing.hearing import FRESH_FOR_S, Hearing
 
 log = logging.getLogger("signoff.discord")
 
-#: So long a sign of life is waited for; then the cards are read.
+#: So long a sign of life is waited for; without one, the cards are read.
 _ANSWERED_S: Final = 2.0
-#: One question in so long, and the windows that end meanwhile share it: of the gateway's 120 a
-#: minute these are 30, and the bot sends next to nothing else.
+#: Only one question is asked in so long, and windows that end meanwhile share its answer. That is
+#: 30 a minute of the 120 that the gateway allows, and the bot sends next to nothing else.
 _APART_MS: Final = FRESH_FOR_S * 1000
-#: An answer to a heartbeat is short; nothing else is looked into.
+#: An answer to a heartbeat is shorter than this; longer messages are not parsed here.
 _SHORT: Final = 200
 
 
 class Pulse:
-    """Asks whether the line lives. What the gateway had sent before its answer has come by then."""
+    """Asks whether the line lives. With the answer all has come that the gateway sent before."""
 
     def __init__(self, client: discord.Client, hearing: Hearing) -> None:
         self._client = client
@@ -33,7 +36,10 @@ class Pulse:
         self._answered = asyncio.Event()
 
     async def ask(self) -> None:
-        """Return once the gateway has answered, or has not for two seconds; never raises."""
+        """Return once the gateway has answered, or has not for two seconds; never raises.
+
+        Returns at once if it was asked less than two seconds ago and no question is open.
+        """
         if self._asking is None or self._asking.done():
             if self._asked_ms is not None and self._now_ms() - self._asked_ms < _APART_MS:
                 return
@@ -42,7 +48,7 @@ class Pulse:
         await asyncio.wait({self._asking})
 
     def received(self, message: str | bytes) -> None:
-        """Look at what came, as long as an answer is waited for."""
+        """Look whether a message is the answer, while one is waited for."""
         waiting = self._asking is not None and not self._asking.done()
         if waiting and len(message) < _SHORT and _answers(message):
             self._answered.set()
@@ -59,10 +65,10 @@ class Pulse:
 
 
 def _beat(ws: Any) -> dict[str, Any]:
-    """Return a heartbeat.
+    """Return a heartbeat, made by discord.py's own keeper of heartbeats if it can be found.
 
-    discord.py measures its latency from the last one that it knows of: it would complain of a slow
-    line if it did not know of this one. Where it keeps its own otherwise some day, it complains.
+    discord.py measures its latency from the last heartbeat it knows of, and would warn of a slow
+    line if it did not know of this one.
     """
     beat = getattr(getattr(ws, "_keep_alive", None), "beat", None)
     return beat() if beat is not None else {"op": ws.HEARTBEAT, "d": ws.sequence}

@@ -1,4 +1,7 @@
-"""✅ and ❌ from raw events: what counts is decided by the law, what is an attempt at all, here."""
+"""Hands ✅ and ❌, from raw events and read from cards, to the law, which decides what counts.
+
+Twins: `slack/reacting.py` and `slack/reactions.py`.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +33,16 @@ from lifecycle.workflow import Workflow
 if TYPE_CHECKING:
     from bot.chat.discord.notifier import DiscordSurface
 
-#: A signal may come before its card is written down; so long it is looked for, in seconds.
+#: A signal may come before its card has a row; these are the pauses between looks, in seconds.
 _EARLY_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-#: Refusals after which the reaction itself is taken off: this account may not decide here.
+#: Refusals after which the bot takes the reaction off: this account may not decide here.
 _MAY_NOT: Final = frozenset({"not_a_reviewer", "own_proposal", "owner_of_agent"})
 
 _Key = tuple[str, str, Signal, str]
 
 
 class Reactions:
-    """Reactions of one server's channel, on their way to the law and back to the card."""
+    """Processes the reactions of one server's channel."""
 
     def __init__(
         self,
@@ -53,8 +56,8 @@ class Reactions:
         lanes: Lanes,
         hints: Hints,
     ) -> None:
-        """`reading` returns what knows on which cards something may stand that nobody heard;
-        `lanes` are those in which what was heard waits."""
+        """`reading` returns what knows which cards may hold a signal that nobody heard; `lanes` are
+        those in which heard events wait."""
         self._workflow = workflow
         self._reading = reading
         self._hints = hints
@@ -66,19 +69,19 @@ class Reactions:
         self.known = StandingSignals()
 
     async def reacted(self, event_id: str, payload: Mapping[str, Any]) -> None:
-        """Give one kept reaction its effect. What its sender is told, and what is done about the
-        emoji itself, is nothing that anybody's decision waits for."""
+        """Give one kept reaction its effect. Notes to its sender, and taking the emoji off, are
+        tasks: no decision waits for them."""
         message_id, signal = payload["message"], Signal[payload["signal"]]
         original = payload.get("copy_of")
         if original is not None and await self._card(original) is None:
-            return  # forwarded talk is talk
+            return  # what was forwarded is no card
         sender = self._sender(payload["user"], event_id)
         key = (message_id, payload["user"], signal, payload["variant"])
         if not payload["in_place"]:
             reply = await self._incoming.reacted(
                 sender, message_id, signal, added=True, in_place=False
             )
-            # Whose message it was is not always told; on what may be no card nobody is spoken to.
+            # Discord does not always say whose message it is; if it may not be ours, say nothing.
             if payload["ours"]:
                 self._hints.note(hint_about(reply, sender, message_id))
         elif payload["added"]:
@@ -108,7 +111,7 @@ class Reactions:
             )
             counts = reply is None or not counts_later(reply)
         finally:
-            if not counts:  # it is heeded when it comes again, or is found on the card
+            if not counts:  # so that it is processed when it comes again or is found on the card
                 self.known.drop(*key)
         may_not = reply is not None and reply.code in _MAY_NOT
         if counts and may_not and sender.is_known_to(self._workflow.policy):
@@ -119,10 +122,11 @@ class Reactions:
     async def _still_meant(
         self, card: Card | None, account: str, payload: Mapping[str, Any]
     ) -> bool:
-        """Hear every ❌ before a ✅; False where the ✅ was taken off by then: while that took its
-        time, or while nobody heard, for which the card is read in another connection.
+        """Hear every ❌ before a ✅ counts; return False if the ✅ was taken off by then.
 
-        What was heard taking it off before that, and was kept, waits behind it: nothing begins.
+        It may have been taken off while that took its time, or while nobody heard: if it was heard
+        in another connection, or its removal could not be stored, the card is read. If its removal
+        was heard and stored, that event waits behind this one, and nothing begins before it.
         """
         if card is None:
             return True
@@ -135,29 +139,31 @@ class Reactions:
         if standing is not None and account not in standing:
             told_ms = payload.get(TOLD_MS, payload.get(HEARD_MS, began_ms))
             if not taken_off.waits(message_id, account, told_ms, variant):
-                return False  # should Discord tell of it late, it is found when it is read again
+                return False  # if it stands after all, the next reading of the card finds it
         return not taken_off.since(message_id, (account,), began_ms + 1, variant)
 
     async def heard_before(self, text: str) -> bool:
-        """Hear a ❌ before a typed command lets anything begin; False where the card cannot be read
-        now, and that stands in the way."""
+        """Hear every ❌ before a typed command lets anything begin; False if the card cannot be
+        read now and that holds the command up."""
         proposal_id = begun_id(text)
         heard = proposal_id is None or await self.stopped_first(proposal_id)
         return heard or tries_again(text)
 
     async def stopped_first(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ before an approval, here and elsewhere, where something may
-        have been missed; False where the card here cannot be read now. Raises SurfaceFailed before
-        anything is connected: what a former process kept waits, for nobody could be answered."""
+        """Hear every ❌, here and elsewhere, before an approval; False if this card is unread.
+
+        Raises SurfaceFailed before a client is connected: what a former process kept must wait, for
+        nobody could be answered.
+        """
         self._rest.check_connected()
         await self._catching_up.elsewhere.heard_in_time(proposal_id)
         return await self.stops_heard(proposal_id)
 
     async def stops_heard(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ of the card here, where something may have been missed.
+        """Hear every ❌ on the proposal's card here, if some may have been missed.
 
-        False where the card cannot be read now. Where Discord refuses that for good, what a person
-        says in words counts alone.
+        False if the card cannot be read now. If Discord refuses that for good, True: then only what
+        a person says in words counts.
         """
         store = self._workflow.world.store
         card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
@@ -170,8 +176,8 @@ class Reactions:
         return True
 
     async def _stop_first(self, card: Card, *, always: bool = False) -> Collection[str] | None:
-        """Hear what stands under ❌, `always` or where some may have been missed; return whose ✅
-        stands, None where that was not read."""
+        """Carry out every ❌ on the card if some may have been missed, or `always`; return the
+        accounts under ✅, None if the card was not read."""
         missed = always or await self._reading().may_be_unread(card)
         if not missed or not await self._incoming.open(card):
             return None
@@ -192,13 +198,13 @@ class Reactions:
             return None
         if signal is Signal.APPROVE and not await self._approves(card, sender):
             await self._incoming.seen_gone(card, message_id, sender)
-            if not await self._approves(card, sender):  # by another surface, just before that
+            if not await self._approves(card, sender):  # unless another surface approved meanwhile
                 return None
         reply = await self._incoming.reacted(sender, message_id, signal, added=False, in_place=True)
         return hint_about(reply, sender, message_id)
 
     async def cleared(self, message_id: str, signal: Signal | None) -> None:
-        """Somebody cleared a card: note it and put the seeds back; no review changes."""
+        """Note that somebody cleared a card of emoji, and put the seeds back; no review changes."""
         self.known.clear(message_id, signal)
         card = await card_cleared(self._workflow.world, SURFACE, message_id, signal)
         if card is None:
@@ -210,7 +216,7 @@ class Reactions:
             self._seeds.want(int(message_id), True, again=True)
 
     async def deleted(self, message_ids: list[str]) -> None:
-        """Somebody deleted messages: cards among them are posted again."""
+        """Note that messages were deleted; cards among them are posted again."""
         for message_id in message_ids:
             self.known.clear(message_id, None)
             self._seeds.gone(int(message_id))
@@ -220,7 +226,7 @@ class Reactions:
     async def read(self, card: Card) -> int:
         """Read what stands on a card and apply it; return how many decisions were new.
 
-        Raises SurfaceFailed where it cannot be read. A card that is gone is posted again.
+        Raises SurfaceFailed if it cannot be read. A card that is gone is posted again.
         """
         message_id = card.message_ids[-1]
         async with self._catching_up.alone(message_id):
@@ -237,7 +243,7 @@ class Reactions:
         found = self._found(card, emoji, asked_ms)
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):
-            # Beside the reading: no window waits until there is room for a note.
+            # In a task: no window waits until there is room for a note.
             self._workflow.world.background.spawn(self._hints.tell(Hint(sender, message_id, reply)))
         for signal, lists in emoji.lists.items():
             for variant, accounts in lists.items():
@@ -251,7 +257,7 @@ class Reactions:
     # -- inside ---------------------------------------------------------------------------
 
     async def _standing(self, message_id: str) -> Emoji:
-        """Read what stands on a card. That it shows nothing is noted before anything counts."""
+        """Read what stands on a card. If it shows nothing, that is noted before anything counts."""
         standing = await self._rest.standing(int(message_id))
         if standing.on_nothing:
             await self._showing.hidden(message_id)
@@ -284,7 +290,7 @@ class Reactions:
         )
 
     async def _taken_off(self, message_id: str, signal: Signal, account: str) -> None:
-        """Take off a reaction that does not count, where the bot may."""
+        """Take off a reaction that does not count, if the bot may."""
         try:
             await self._rest.unreact(int(message_id), signal, int(account))
         except SurfaceFailed:

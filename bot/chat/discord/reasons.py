@@ -1,4 +1,7 @@
-"""The words behind a bare ❌: a reply to the card within five minutes, or in its thread."""
+"""Takes words as the reason of a bare ❌, within five minutes, or as the answer to a question.
+
+They may be a reply to the message, or stand in its thread. Twin: `slack/reasons.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from lifecycle.answers import Reply, Sender
 async def reason_given(
     incoming: Incoming, sender: Sender, payload: Mapping[str, Any]
 ) -> Reply | None:
-    """Take a message as a reason where one is waited for; None where it is talk like any other.
+    """Hand words to the law if they are waited for there; None if they are mere talk.
 
     A thread under a message has the message's id.
     """

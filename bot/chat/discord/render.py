@@ -1,4 +1,7 @@
-"""A neutral card as a Discord embed, and answers as messages: literal, measured before sending."""
+"""Renders a card as an embed and answers as messages: literal text, measured before it is sent.
+
+Twins: `slack/render.py`, `slack/answers.py` and `slack/text.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,16 @@ from bot.chat.cards.fitting import Attachment, Limits, fit
 from bot.chat.cards.spans import without_span
 from bot.chat.commands.replies import CommandReply, Table
 
-#: Discord's limits (code units of UTF-16 are the strictest way to count).
+#: Discord's limits, counted in code units of UTF-16: the strictest way in which it may count.
 CONTENT_LIMIT: Final = 2000
 _EMBED_TOTAL: Final = 6000
 _FIELDS: Final = 25
 _VALUE: Final = 1024
 _LABEL: Final = 256
-#: A box around a value: two fences and two line breaks.
+#: What a box adds to a value: two fences and two line breaks.
 _BOX: Final = 8
 _MOST_MESSAGES: Final = 4
-#: Of words that are too long so much is shown: of the beginning as escaped, of the end as written.
+#: So much of too long words is shown: of the beginning as escaped, of the end as written.
 _HEAD: Final = 1200
 _TAIL: Final = 300
 
@@ -40,8 +43,8 @@ COLOURS: Final = {
     Colour.ATTENTION: 0xE67E22,
 }
 
-#: Characters that begin markup anywhere, and those that do so only where a line begins. An
-#: underscore within a word is none: ids stay as they are written.
+#: Characters that begin markup anywhere, and those that do so only at the beginning of a line. An
+#: underscore within a word is no markup, so that ids stay as they are written.
 _MARKUP: Final = re.compile(
     r"[\\*~`<\[\]]|(?<=\])\(|\|(?=\|)|(?<=\|)\|"
     r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
@@ -54,12 +57,12 @@ _SHORT_STATE: Final = 300
 
 
 def length(text: str) -> int:
-    """Return how long Discord may count a text to be."""
+    """Return the largest length that Discord may count for a text."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def literal(text: str) -> str:
-    """Return text that Discord shows as it is: no markup, no mention, no link with a label."""
+    """Return text that Discord shows as it is: no markup, no mention, no labelled link."""
     return _MARKUP.sub(_escaped, text)
 
 
@@ -68,12 +71,12 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def boxed(text: str) -> str:
-    """Return text in a code block that nothing in it can end."""
+    """Return text in a code block that nothing in the text can end."""
     return f"```\n{_unfenced(text)}\n```"
 
 
 def _unfenced(text: str) -> str:
-    """Back-ticks are the one thing that means something within a box: show them escaped."""
+    """Escape back-ticks if they could end a box; nothing else has a meaning in one."""
     return _FENCE.sub(r"\\u{60}", text) if "``" in text else text
 
 
@@ -81,7 +84,7 @@ def _measure(text: str) -> int:
     return max(length(literal(text)), length(_unfenced(text)))
 
 
-#: One field is for who wrote what follows, one for the emoji; a box costs room in every field.
+#: Two fields are reserved: who wrote what follows, and the emoji. A box costs room in every field.
 LIMITS: Final = Limits(
     value=_VALUE - 4 * _BOX,
     label=_LABEL,
@@ -94,13 +97,13 @@ LIMITS: Final = Limits(
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """An embed that fits, and the file without which it is not fully shown."""
+    """An embed that fits, and the file without which the card is not fully shown."""
 
     embed: discord.Embed
     attachment: Attachment | None = None
 
     def file(self) -> discord.File | None:
-        """Return the file anew; a file can be sent once."""
+        """Return the file, built anew each time: a file object can be sent only once."""
         return as_file(self.attachment.name, self.attachment.text) if self.attachment else None
 
 
@@ -112,7 +115,7 @@ def as_file(name: str, text: str) -> discord.File:
 def render(content: CardContent) -> Rendered:
     """Return the card as the seed draws it: the bot's fields, the proposer's in boxes, the emoji.
 
-    Pure and without a loop: large cards are rendered in a thread.
+    It needs no event loop: large cards are rendered in a thread.
     """
     fitted = fit(content, LIMITS)
     card = fitted.content
@@ -135,7 +138,7 @@ def render(content: CardContent) -> Rendered:
 
 
 def short_card(content: CardContent) -> Rendered:
-    """Return the least a card can be, all of it attached: for when Discord refuses the whole."""
+    """Return the shortest form of a card, all of it attached, for when Discord refuses it whole."""
     whole = fit(content, Limits(value=1, label=_LABEL, fields=_FIELDS, total=1))
     embed = discord.Embed(title=literal(content.title)[:_LABEL], colour=COLOURS[content.colour])
     embed.description = "Discord refused the whole card; all of it stands in the attached file."
@@ -155,7 +158,7 @@ def _fact(fact: Field) -> str:
 
 
 def _label(label: str) -> str:
-    """A label may be of the proposer's making: literal, and cut only after what was escaped."""
+    """Return a label, which may be the proposer's, literally; it is cut only after escaping."""
     shown = literal(label) or "…"
     return shown if length(shown) <= _LABEL else _clipped(shown, _LABEL)
 
@@ -187,12 +190,12 @@ class Said:
     attachment: Attachment | None = None
 
     def file(self) -> discord.File | None:
-        """Return the file anew."""
+        """Return the file, built anew each time."""
         return as_file(self.attachment.name, self.attachment.text) if self.attachment else None
 
 
 def answer_messages(reply: CommandReply) -> list[Said]:
-    """Return the messages that an answer takes, at most four; a longer one is a file."""
+    """Return the messages that an answer takes: up to four, or one with a file of the whole."""
     if reply.document is not None:
         return [document_message(reply.document)]
     pieces = list(_pieces(reply))
@@ -218,10 +221,8 @@ def _fenced(document: Mapping[str, Any], before: str) -> str:
 
 
 def words_message(words: str, before: str = "") -> Said:
-    """Return kept words. Of long ones the beginning and the end are shown: the end says what to do.
-
-    All of it is attached then.
-    """
+    """Return kept words as literal text. Of long ones the beginning and the end are shown, for the
+    end says what to do, and all of it is attached."""
     text = f"{before} {literal(words)}".strip()
     if length(text) <= CONTENT_LIMIT:
         return Said(text)
@@ -247,12 +248,12 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def pieces_of(text: str) -> Iterator[str]:
-    """Yield literal text in pieces that a message can hold, none of which ends within an escape."""
+    """Yield literal text in pieces that fit into a message; no piece ends within an escape."""
     room, place = CONTENT_LIMIT - 100, 0
     while length(text[place : place + room + 1]) > room:
         piece = text[place : place + room // 2]
         if (len(piece) - len(piece.rstrip("\\"))) % 2:
-            piece = piece[:-1]  # it escapes what comes next
+            piece = piece[:-1]  # this backslash escapes the next character
         yield piece
         place += len(piece)
     yield text[place:]

@@ -1,4 +1,7 @@
-"""What the surface asks of Discord by REST, with whichever client is connected now."""
+"""Asks Discord for all that the surface needs by REST, with the client that is connected now.
+
+Twin: `slack/rest.py`.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 
 _MEMBER_S: Final = 5.0
-#: So many posts to the channel are on their way at once; who waits behind them is chosen fairly.
+#: So many posts to the channel are under way at once; of those that wait, the fairest is next.
 _POSTS_AT_ONCE: Final = 2
 _NOT_SHOWN: Final = "without Embed Links Discord would show nothing of a card"
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One message to post or to edit; `calls` is the one role it may ping."""
+    """One message to post or to edit; `calls` is the only role it may ping."""
 
     text: str | None = None
     embed: discord.Embed | None = None
@@ -39,12 +42,12 @@ class Outgoing:
     nonce: str | None = None
 
     def but(self, text: str | None, calls: int | None, nonce: str) -> Outgoing:
-        """Return the message with words before it, whom they call, and a nonce."""
+        """Return the message with text before it, the role that it calls, and a nonce."""
         return replace(self, text=text, calls=calls, nonce=nonce)
 
 
 class Rest:
-    """Every call says whom it may ping; every trouble is a SurfaceFailed."""
+    """Makes the calls. Each says whom it may ping; each trouble is raised as SurfaceFailed."""
 
     def __init__(
         self, settings: DiscordSettings, current: Callable[[], SignoffClient | None]
@@ -53,19 +56,19 @@ class Rest:
         self._current = current
         self._asking: set[asyncio.Task[bool | None]] = set()
         self._turns = Turns(_POSTS_AT_ONCE)
-        #: By message, the edit that is under way.
+        #: The edit that is under way, by message.
         self._editing: dict[int, asyncio.Future[None]] = {}
 
     @property
     def client(self) -> SignoffClient:
-        """The client that is logged in. Raises SurfaceFailed where none is."""
+        """The client that is logged in. Raises SurfaceFailed if none is."""
         client = self._current()
         if client is None or client.user is None or client.is_closed():
             raise SurfaceFailed("Discord is not connected")
         return client
 
     def check_connected(self) -> None:
-        """Raise SurfaceFailed where no client is logged in."""
+        """Raise SurfaceFailed if no client is logged in."""
         _ = self.client
 
     @property
@@ -75,16 +78,15 @@ class Rest:
         return client.user.id if client is not None and client.user is not None else None
 
     def may(self, permission: str) -> bool:
-        """Say whether the bot has a permission in its channel, by discord.py's name of it; True
-        where that is not known."""
+        """Say whether the bot has a permission (discord.py's name) in its channel, or may have."""
         guild = self.client.get_guild(self.settings.guild)
         channel = guild.get_channel(self.settings.channel) if guild is not None else None
         me: discord.Member | None = guild.me if guild is not None else None
         return channel is None or me is None or getattr(channel.permissions_for(me), permission)
 
     def may_read_history(self) -> bool:
-        """Say whether the bot may read what stands in its channel: to who may not Discord shows an
-        empty one, and lets them reply to nothing."""
+        """Say whether the bot may read the history of its channel. Without that permission Discord
+        shows an empty history, and refuses replies."""
         return self.may("read_message_history")
 
     async def send(self, message: Outgoing, channel: int | None = None) -> int:
@@ -114,16 +116,16 @@ class Rest:
         return sent.id
 
     def _check_shown(self, message: Outgoing) -> None:
-        """Raise SurfaceFailed where Discord would take a message and show nothing of it."""
+        """Raise SurfaceFailed if Discord would accept a message and show nothing of it."""
         if message.embed is not None and not self.may("embed_links"):
             raise SurfaceFailed(_NOT_SHOWN, lasting=True)
 
     async def edit(self, message_id: int, message: Outgoing) -> None:
-        """Make a message anew but for its text; an embed that somebody removed is shown again.
-        Nobody is pinged.
+        """Make all of a message anew except its text. An embed that somebody removed is shown
+        again, and nobody is pinged.
 
-        An edit that was given up goes on by itself, and discord.py may let it wait for minutes: no
-        newer one is begun before it ended, or it would show again what was.
+        An edit without an answer goes on by itself, and discord.py may let it wait for minutes. No
+        newer edit is begun before it has ended, or the older one could overwrite it.
         """
         self._check_shown(message)
         if message_id in self._editing:
@@ -141,8 +143,8 @@ class Rest:
     async def _edited(
         self, message_id: int, message: Outgoing, attachments: Sequence[discord.File]
     ) -> None:
-        """Edit; raises SurfaceFailed where Discord took it and shows nothing of it."""
-        # The library edits a message that it has not read without its flags.
+        """Edit a message; raises SurfaceFailed if Discord accepted it and shows nothing of it."""
+        # discord.py would edit a message that it has not fetched without setting its flags.
         with handle_message_parameters(
             embed=message.embed,
             view=message.view,
@@ -156,11 +158,11 @@ class Rest:
             raise SurfaceFailed(_NOT_SHOWN, lasting=True)
 
     async def react(self, message_id: int, signal: Signal) -> None:
-        """Put our own signal under a message."""
+        """Put the bot's own signal under a message."""
         await answered("adding a reaction", self._part(message_id).add_reaction(signal.character))
 
     async def unreact(self, message_id: int, signal: Signal, user: int | None = None) -> None:
-        """Take a signal off: our own, or that of `user`."""
+        """Take a signal off a message: the bot's own, or that of `user`."""
         who = discord.Object(user or self.client.application_id or 0)
         if user is None and self.me is not None:
             who = discord.Object(self.me)
@@ -176,10 +178,10 @@ class Rest:
         return self._channel(None)
 
     async def member(self, account: str) -> bool | None:
-        """Say whether an account is a member of the server now; None where nobody can tell.
+        """Say whether an account is a member of the server now; None if that cannot be told.
 
-        A question that takes too long is left to itself: one that is cancelled while discord.py
-        waits for a global limit to pass would keep every later call waiting for ever.
+        A question that takes too long is not cancelled: while discord.py waits for a global limit
+        to pass, a cancellation would keep every later call waiting for ever.
         """
         asking = asyncio.create_task(self._asked_member(account))
         self._asking.add(asking)
@@ -200,7 +202,7 @@ class Rest:
         return True
 
     async def parent(self, channel: int) -> int | None:
-        """Return the channel that a thread belongs to, None where it is no thread."""
+        """Return the channel that a thread belongs to, None if it is no thread."""
         found = await answered("looking at a channel", self.client.fetch_channel(channel))
         return found.parent_id if isinstance(found, discord.Thread) else None
 
@@ -209,8 +211,10 @@ class Rest:
         await answered("pinning", self._part(message_id).pin())
 
     async def download(self, url: str) -> bytes:
-        """Fetch a file that was attached to a message. Raises SurfaceFailed, `lasting` where it is
-        not given out any more: where files lie no code says so."""
+        """Fetch a file that was attached to a message. Raises SurfaceFailed.
+
+        It is `lasting` for 403 and 404 in any case: the file server sends none of Discord's codes.
+        """
         try:
             return await answered("fetching a file", self.client.http.get_from_cdn(url))
         except SurfaceFailed as failure:

@@ -1,4 +1,7 @@
-"""Kept messages in words: where it was asked, else in the channel."""
+"""Says kept messages in words: under what asked for them, else in the channel.
+
+Twin: `slack/saying.py`.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,15 @@ log = logging.getLogger("signoff.discord")
 
 
 class Saying:
-    """Says each under a nonce of its own, so that it is said once."""
+    """Says each message under a nonce of its own, so that it is said once."""
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
 
     async def say(self, message: Message, asked_in: str) -> str | None:
-        """Say one message; `asked_in` is `channel:message`, empty where nobody asked here.
+        """Say one message; `asked_in` is `channel:message`, empty if nobody asked here.
 
-        Returns the id of words of ours to the channel.
+        Returns the id of a message of words, to which people can reply; None for anything else.
         """
         nonce, body, words = nonce_of(once(message)), message.body, message.body.get("text")
         before = f"{literal(message.recipient)}:" if message.recipient else ""
@@ -37,7 +40,7 @@ class Saying:
         return None
 
     async def _answer(self, said: Said, nonce: str, asked_in: str) -> None:
-        """Answer where it was asked; where that place takes nothing any more, in the channel."""
+        """Answer where it was asked; if that place takes nothing any more, in the channel."""
         channel, _, asked = asked_in.partition(":")
         where, ours = _number(channel), self._rest.settings.channel
         try:

@@ -1,6 +1,7 @@
-"""The bot's own ✅ and ❌ under its cards: put there and taken off beside the posting of cards.
+"""Puts the bot's own ✅ and ❌ under its cards and takes them off, in a task of its own.
 
-Discord takes few reactions a second, and a card counts without its seeds; so nothing waits here.
+Discord takes few reactions a second, and a card counts without its seeds, so nothing waits for
+them. Twin: `slack/seeds.py`.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ _REMEMBERED: Final = 5_000
 
 
 class Seeds:
-    """What should stand under which message, and a worker that makes it so."""
+    """Knows which messages should have seeds, and runs the task that makes it so."""
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
         self._wanted: dict[int, bool] = {}
-        #: Whose turn is next; what is wanted twice waits once.
+        #: The messages to work on, in order; each is in it once.
         self._due: dict[int, None] = {}
         self._any_due = asyncio.Event()
         self.missing: dict[int, str] = {}
         self._refused: set[int] = set()
 
     def want(self, message_id: int, seeded: bool, *, again: bool = False) -> None:
-        """Have the seeds under a message, or off it; `again` although they were put there once."""
+        """Have the seeds put under a message, or taken off; `again` even if done before."""
         if self._wanted.get(message_id) is seeded and not again:
             return
         self._wanted[message_id] = seeded
@@ -46,25 +47,25 @@ class Seeds:
             self._due.pop(forgotten, None)
 
     def kept(self, message_id: int, seeded: bool) -> None:
-        """An edited card: seeds that nobody wanted changed are left as they are."""
+        """Note that a card was edited: seeds that nobody wanted changed are left as they are."""
         if not seeded or message_id in self._wanted:
             self.want(message_id, seeded)
 
     def found(self, message_id: int, own: Collection[Signal]) -> None:
-        """A card was read: where seeds lack that could be put there, they are put there again."""
+        """Note which seeds a card had when read; missing ones are put there unless refused."""
         refused = message_id in self._refused
         if self._wanted.get(message_id, True) and not refused and not set(SEEDS) <= set(own):
             self.want(message_id, True, again=True)
 
     def gone(self, message_id: int) -> None:
-        """A message was deleted: it lacks nothing any more."""
+        """Forget a message that was deleted."""
         self._wanted.pop(message_id, None)
         self._due.pop(message_id, None)
         self.missing.pop(message_id, None)
         self._refused.discard(message_id)
 
     async def run(self) -> None:
-        """Work until cancelled. Whatever one card meets, the next has its turn."""
+        """Put and take seeds until cancelled. A failure with one card does not hold up the next."""
         while True:
             while self._due:
                 message_id = next(iter(self._due))
@@ -77,12 +78,12 @@ class Seeds:
             await self._any_due.wait()
 
     async def _all(self, message_id: int, wanted: bool) -> None:
-        """Put or take every seed of one card; a card counts as whole only with all of them."""
+        """Put or take every seed of one card; if one cannot be put, note the card in `missing`."""
         missed: list[SurfaceFailed] = []
         for signal in SEEDS:
             if self._wanted.get(message_id) is wanted:
                 failure = await self._one(message_id, signal, wanted)
-                # What was never put there cannot be taken off: that is nobody's trouble.
+                # A failure to take a seed off is no trouble: it may never have been there.
                 if failure is not None and wanted:
                     missed.append(failure)
                     seed = signal.character
@@ -94,7 +95,7 @@ class Seeds:
             self.missing.pop(message_id, None)
 
     async def _one(self, message_id: int, signal: Signal, wanted: bool) -> SurfaceFailed | None:
-        """Return why it could not be done, None where it was or where the card is gone."""
+        """Put or take one seed; return the failure, None if it was done or the card is gone."""
         for attempt in range(_TRIES):
             try:
                 await self._set(message_id, signal, wanted)

@@ -1,4 +1,7 @@
-"""What the Discord surface is told by the config and the environment."""
+"""Reads the settings of the Discord surface from the config and the environment.
+
+Twin: `slack/settings.py`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ NEEDED: Final = {
 class DiscordSettings:
     """Where and as whom to connect. `roles` maps a group of the config to the role a card calls.
 
-    `heartbeat_s` is after how long without a sign of life the connection is given up.
+    `heartbeat_s` is after how many seconds without a sign of life the connection is given up.
     """
 
     token: str = field(repr=False)
@@ -50,8 +53,8 @@ class DiscordSettings:
 
 
 def discord_settings(config: Config, environment: Mapping[str, str]) -> DiscordSettings:
-    """Return the settings; raises StartFailed where Discord or its token is absent, or what is
-    there is no token."""
+    """Return the settings; raises StartFailed if Discord or its token is missing, or if the token
+    has not the form of one."""
     entry = config.chat.discord
     token = environment.get(entry.token_env, "").strip() if entry is not None else ""
     if entry is None or not token:
@@ -71,12 +74,12 @@ def discord_settings(config: Config, environment: Mapping[str, str]) -> DiscordS
 
 
 def needed_permissions() -> discord.Permissions:
-    """Return the permissions an invitation asks for."""
+    """Return the permissions that an invitation asks for."""
     return discord.Permissions(**dict.fromkeys(NEEDED, True))
 
 
 def invitation(application_id: int | None) -> str:
-    """Return the link by which an administrator lets the bot in with all it needs."""
+    """Return the link by which an administrator lets the bot in with everything it needs."""
     client = application_id or "<application id>"
     return (
         f"https://discord.com/oauth2/authorize?client_id={client}"
@@ -85,7 +88,7 @@ def invitation(application_id: int | None) -> str:
 
 
 def point_library_at(settings: DiscordSettings) -> None:
-    """Set where discord.py connects to; it is the same for the whole process."""
+    """Set where discord.py connects to, for the whole process."""
     discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody speaks here
     discord.http.Route.BASE = settings.api_base.rstrip("/")
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(settings.gateway)
@@ -96,7 +99,7 @@ def point_library_at(settings: DiscordSettings) -> None:
 
 
 def _in_one_line(entry: logging.LogRecord) -> bool:
-    """Leave out the traceback of an attempt at a gateway that is away: fifty lines each time."""
+    """Drop the traceback that discord.py logs when the gateway is away: fifty lines each time."""
     if entry.exc_info and str(entry.msg).startswith("Attempting a reconnect"):
         error = entry.exc_info[0]
         entry.msg = f"{entry.msg} ({error.__name__ if error else 'no error'})"

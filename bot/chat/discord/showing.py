@@ -1,5 +1,8 @@
-"""Cards that do not show what they should: of which Discord kept the file, or a moderator removed
-the embeds. They are shown again, and meanwhile no ✅ counts that was given on nothing."""
+"""Has cards shown again that do not show what they should.
+
+Either Discord refused the file, or a moderator removed the embeds. Until an emptied card is shown
+again, no ✅ on it counts: it was given on nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,14 @@ _PAGE: Final = 100
 
 
 class Showing:
-    """Makes cards due, which delivery then shows."""
+    """Makes cards due; delivery then shows them."""
 
     def __init__(self, workflow: Workflow, delivery: Delivery) -> None:
         self._workflow = workflow
         self._delivery = delivery
 
     async def now(self) -> None:
-        """Try at once what waited, and to attach what could not be attached."""
+        """Make due at once what waits to be tried again, and cards that lack their file."""
 
         def unit(tx: Transaction) -> None:
             for card in tx.cards.stale(SURFACE, _FAR_MS, _MOST):
@@ -43,19 +46,19 @@ class Showing:
         self._delivery.nudge()
 
     def vanished(self, message_ids: Iterable[str]) -> None:
-        """Messages were deleted: a card that is being posted may be one of them."""
+        """Note that messages were deleted: a card that is being posted may be one of them."""
         for message_id in message_ids:
             self._delivery.vanished.note(message_id)
 
     async def hidden(self, message_id: str) -> None:
-        """Somebody removed the embeds of a message: a card in it shows nothing any more."""
-        self._delivery.emptied.note(message_id)  # before it is looked for, as one that vanished
+        """Note that the embeds of a message were removed: a card in it shows nothing any more."""
+        self._delivery.emptied.note(message_id)  # before the look for its row, as in `vanished`
         if await card_hidden(self._workflow.world, SURFACE, message_id):
             self._delivery.nudge()
 
 
 def _cut(tx: Transaction) -> Iterator[Card]:
-    """Return the open cards that stand without the file that belongs to them."""
+    """Yield the open cards that stand without their file; this runs within a unit."""
     after = ""
     while True:
         page = tx.cards.open_on(SURFACE, _PAGE, after)

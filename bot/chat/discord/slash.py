@@ -1,4 +1,7 @@
-"""Slash commands for people: the same words, acknowledged before any work, ids completed."""
+"""Defines the slash commands for people: the same words as typed ones, with ids completed.
+
+`interactions` acknowledges them before any work.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _LOOKED_AT: Final = 200
 
 
 def add_commands(tree: app_commands.CommandTree, workflow: Workflow, run: Run) -> None:
-    """Put every command of the help on the tree of one client."""
+    """Put every command of the help table on the command tree of one client."""
     for name in COMMANDS:
         tree.add_command(_command(name, workflow, run))
 
@@ -117,7 +120,7 @@ def _propose(does: str, run: Run) -> _Command:
 
 
 def _completing(command: _Command, workflow: Workflow) -> _Command:
-    """Complete ids from what is open."""
+    """Complete the ids of open proposals."""
 
     async def complete(
         _interaction: discord.Interaction, current: str

@@ -1,4 +1,7 @@
-"""Who stands under a message, as Discord lists it: by emoji, by kind of reaction, by page."""
+"""Reads who stands under a message, as Discord lists it: by emoji, by kind of reaction, by page.
+
+Twin: `slack/emoji.py`.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,10 @@ _TYPES: Final = (discord.ReactionType.normal, discord.ReactionType.burst)
 
 @dataclass(frozen=True, slots=True)
 class Emoji:
-    """Who stands under the signals of a message, and in which of Discord's two lists.
+    """Who stands under the signals of a message, in which of Discord's two kinds of reaction.
 
-    The bot is left out. `own` are the signals under which it stands itself; `on_nothing` says that
-    the message shows nothing: somebody removed it, or Discord never showed it.
+    The bot is left out. `own` are the signals that the bot itself has put there. `on_nothing` says
+    that the message shows no embed: somebody removed it, or Discord never showed it.
     """
 
     lists: Mapping[Signal, Mapping[str, frozenset[str]]]
@@ -32,7 +35,7 @@ class Emoji:
     on_nothing: bool = False
 
     def accounts(self, signal: Signal) -> frozenset[str]:
-        """Return who stands under a signal, in whichever list."""
+        """Return the accounts under a signal, in either list."""
         return frozenset().union(*self.lists[signal].values())
 
 
@@ -49,7 +52,7 @@ async def standing_under(rest: Rest, message_id: int) -> Emoji:
             continue
         own |= {signal} if reaction.me else set()
         for kind in _TYPES:
-            # The same signal may come as two emoji, with a variation mark and without.
+            # One signal may come as two emoji: with a variation selector and without.
             known = lists[signal].get(kind.name, frozenset())
             found = await _under(rest, message_id, str(reaction.emoji), kind)
             lists[signal][kind.name] = known | found
@@ -69,7 +72,7 @@ async def _under(rest: Rest, message_id: int, emoji: str, kind: discord.Reaction
             page = await answered("reading a card", asking)
         except SurfaceFailed as failure:
             if getattr(failure.__cause__, "code", None) == UNKNOWN_EMOJI:
-                return found - {str(rest.me)}  # it went since the message was read
+                return found - {str(rest.me)}  # the emoji went since the message was read
             raise
         found |= {str(user["id"]) for user in page}
         if len(page) < _PAGE:
@@ -78,5 +81,5 @@ async def _under(rest: Rest, message_id: int, emoji: str, kind: discord.Reaction
 
 
 def _custom(emoji: Any) -> int | None:
-    """Return the id of an emoji of the server's own, None for any other."""
+    """Return the id of a server's own emoji, None for any other."""
     return None if isinstance(emoji, str) else emoji.id

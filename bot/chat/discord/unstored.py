@@ -1,4 +1,7 @@
-"""What becomes of an event that nothing can store: Discord says nothing twice."""
+"""Processes events that cannot be stored, for Discord delivers nothing twice.
+
+Twin: `_stops` and `_held` in `slack/listening.py`; Slack delivers again what is not acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,16 @@ from lifecycle.proposal import ActorKind, Identity
 from lifecycle.stops.spooling import unavailable
 from lifecycle.workflow import Workflow
 
-#: What tells one emoji of one account from another: a ✅ and a super ✅ are two.
+#: What identifies one emoji of one account: a ✅ and a super ✅ are two.
 _EMOJI: Final = ("message", "user", "signal", "variant")
 
 
 class Unstored:
-    """Works what was heard in memory alone; what nobody would say again is tried until it can be
-    stored.
+    """Processes events in memory alone; what nobody would repeat is tried until it is stored.
 
-    Of one account's emoji on a message one is tried, however often it is put there and taken off;
-    what strangers do stops nothing, and is left to the reading of its card: nobody can fill the
-    memory with it while nothing can be stored for hours.
+    Of the same emoji of one account on a message only one is tried, however often it is put there
+    and taken off. A stranger's event stops nothing: it is tried once and then left to the reading
+    of its card, so that nobody can fill the memory while nothing can be stored for hours.
     """
 
     def __init__(self, workflow: Workflow, inbox: Inbox, hints: Hints, taken_off: TakenOff) -> None:
@@ -38,9 +40,10 @@ class Unstored:
         self._tried: set[tuple[str, ...]] = set()
 
     async def work(self, event_id: str, lane: str, payload: Payload, stops: StopOf | None) -> None:
-        """Work one event. Raises SurfaceFailed, StoreUnavailable where it is tried no more."""
+        """Process one event. Raises SurfaceFailed, StoreUnavailable if it is not tried again."""
         self._taken_off.not_kept(payload)
-        if approved_on(lane) is not None and stops is None:  # which may be taken off meanwhile
+        # A ✅ is processed in its lane: its removal, which may come meanwhile, must find it done.
+        if approved_on(lane) is not None and stops is None:
             await self._inbox.work_in_turn(event_id, lane, payload)
         elif payload["kind"] == "message" and stops is None:
             await self._words(event_id, lane, payload)
@@ -48,7 +51,7 @@ class Unstored:
             await self._stop(event_id, lane, payload, stops)
 
     async def _stop(self, event_id: str, lane: str, payload: Payload, stops: StopOf | None) -> None:
-        """A ❌, and a ✅ that was taken off, are tried again."""
+        """Process all but a ✅ and plain words. A ❌, and a ✅ taken off, are tried again."""
         reacts = payload["kind"] == "reaction"
         emoji = tuple(str(payload[part]) for part in _EMOJI) if reacts else (event_id,)
         if stops is not None and emoji in self._tried:
@@ -62,8 +65,11 @@ class Unstored:
             self._tried -= tried
 
     async def _words(self, event_id: str, lane: str, payload: Payload) -> None:
-        """What somebody wrote stands on no card. A command that cannot be worked either is answered
-        so; what people say behind a ❌, or below a question, is tried until it can be stored."""
+        """Process a message that is no stop. No card keeps it, so nothing could find it later.
+
+        If a command fails as well, its sender is told. A person's words behind a ❌, or below a
+        question, are tried until they can be stored.
+        """
         who = self._who(payload)
         by_person = who is not None and who.kind is ActorKind.PERSON
         once = payload["text"] is not None or not by_person
@@ -75,7 +81,7 @@ class Unstored:
             raise
 
     def _who(self, payload: Payload) -> Identity | None:
-        """Return who did it, as the policy of now knows them: a webhook is nobody."""
+        """Return who did it, as the present policy knows them; None for a webhook."""
         if payload.get("webhook"):
             return None
         return sender_of(self._workflow.policy, SURFACE, str(payload.get("user"))).identity

@@ -1,4 +1,7 @@
-"""Cards that may stand in the channel although no row says where: they are looked for first."""
+"""Remembers which cards may stand in the channel without a row, and looks for them before posting.
+
+Twin: `slack/doubtful.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from lifecycle.records import Card
 from lifecycle.workflow import Workflow
 
 _FAR_MS: Final = 10**15
-#: By so much the machine's clock may be ahead of Discord's.
+#: The machine's clock may be ahead of Discord's by so much.
 _SKEW_MS: Final = 300_000
-#: So many are remembered. A card that is never edited is not known to be written down.
+#: So many claims are remembered: only an edit tells that a card's row was written.
 _MOST: Final = 10_000
 
 
 class Unwritten:
-    """By claim: an answer was lost, or nobody knows yet whether it was written down."""
+    """Claims whose post was not answered, or whose row is not known to be written yet."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -30,8 +33,8 @@ class Unwritten:
         return claim in self._claims or not self._remembers
 
     async def remember(self, workflow: Workflow) -> None:
-        """Take over what a former process may have posted without writing it down; where the store
-        cannot be read, every card may stand."""
+        """Take over the claims that a former process may have posted without writing a row. Until
+        the store could be read, every card counts as one that may stand."""
         try:
             stale = await workflow.world.store.read(
                 lambda tx: tx.cards.stale(SURFACE, _FAR_MS, _MOST)
@@ -42,21 +45,21 @@ class Unwritten:
         self._remembers = True
 
     def add(self, claim: str) -> None:
-        """This card may stand."""
+        """Note that the card with this claim may stand."""
         self._claims[claim] = None
         while len(self._claims) > _MOST:
             self._claims.pop(next(iter(self._claims)))
 
     def written(self, card: Card) -> None:
-        """The row says where this card stands, unless it is being posted again."""
+        """Note that the row says where this card stands, unless it is being posted again."""
         if card.delivered:
             self._claims.pop(card.claim, None)
 
     async def found(
         self, workflow: Workflow | None, content: CardContent, card: Card | None
     ) -> Found | None:
-        """Return the message in which a card stands that is to show this, None where it is in none
-        that can be one; `card` is its row. Raises SurfaceFailed."""
+        """Return the message in which this card stands already, None if there is none; `card` is
+        its row. Raises SurfaceFailed."""
         if workflow is not None and not self._remembers:
             await self.remember(workflow)
         known = card.message_ids if card is not None else ()

@@ -1,6 +1,7 @@
-"""Buttons beside the emoji: Approve, and Reject with a form for the reason.
+"""Builds the buttons beside the emoji: Approve, and Reject with a form for the reason.
 
-What they mean stands in their ids alone, so that they work after every restart.
+What they mean is encoded in their ids alone, so that they work after every restart. Twin:
+`slack/views.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _FORM_S: Final = 900.0
 
 
 def buttons(react: str) -> discord.ui.View | None:
-    """Return the buttons for what the emoji do now, None where there is nothing to press."""
+    """Return buttons for what the emoji do now, None if they do nothing."""
     approves, stops = (signal.character in react for signal in (Signal.APPROVE, Signal.STOP))
     if not approves and not stops:
         return None
@@ -30,12 +31,12 @@ def buttons(react: str) -> discord.ui.View | None:
     if stops:
         label = "Roll back" if "roll back" in react else "Reject"
         view.add_item(_button(label, REJECT, discord.ButtonStyle.danger, Signal.STOP))
-    view.stop()  # what is pressed is read from the raw event; nothing is kept in memory for it
+    view.stop()  # presses are read from raw events, so discord.py need not remember this view
     return view
 
 
 def reason_form(message_id: int) -> discord.ui.Modal:
-    """Return the form that asks why; it names the card by its message."""
+    """Return the form that asks why; its id names the card's message."""
     return _form(
         "Reject or roll back",
         f"{_REASON}{message_id}",
@@ -51,12 +52,12 @@ def proposal_form() -> discord.ui.Modal:
 
 
 def rejected_message(custom_id: str) -> str | None:
-    """Return the message of the card that a form's reason is for, None for another form."""
+    """Return the id of the card's message from a reason form's id, None for another form."""
     return custom_id.removeprefix(_REASON) if custom_id.startswith(_REASON) else None
 
 
 def typed_into(data: Any) -> str:
-    """Return what somebody wrote into a form of ours."""
+    """Return what somebody typed into a form of ours."""
     rows = data.get("components", ()) if isinstance(data, dict) else ()
     for row in rows:
         inner = [*row.get("components", ()), *([row["component"]] if "component" in row else [])]

@@ -1,1 +1,4 @@
-"""Cards, messages and the board: brought onto each surface until they stand there."""
+"""Brings cards, messages and the board onto each surface, and tries again until they stand there.
+
+`delivery` delivers to one surface, `broadcast` joins all surfaces into the Notifier port.
+"""

@@ -1,4 +1,4 @@
-"""Posts answers: the first try in its turn, whatever more it takes behind everything else."""
+"""Posts answers to commands: the first attempt in its turn, later attempts in the background."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.surfaces")
 
-#: Posts what is left of an answer. Raises SurfaceFailed where that may succeed later.
+#: Posts what is left of an answer. Raises SurfaceFailed if another attempt may succeed.
 Post = Callable[[], Awaitable[None]]
 
 
 class Answers:
-    """An answer is comfort: no command is run again for it, and none waits behind it."""
+    """Posts the answers of one surface. A lost answer loses no decision: no command is run again
+    for it, and none waits for its later attempts."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._later: set[asyncio.Task[None]] = set()
 
     async def post(self, post: Post) -> None:
-        """Post at once, or again later by itself."""
+        """Call `post` at once; if that fails, return and go on trying in a task."""
         try:
             await post()
         except SurfaceFailed as failure:
@@ -33,7 +34,7 @@ class Answers:
             task.add_done_callback(self._later.discard)
 
     async def close(self) -> None:
-        """Let go of what could not be posted so far."""
+        """Cancel the attempts that are still waiting; those answers are never posted."""
         for task in self._later:
             task.cancel()
         await asyncio.gather(*self._later, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What is said beside the work: a note, an answer. Nothing that decides waits until it is said."""
+"""Says notes and answers in tasks of their own, so that no decision waits until they are said."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lifecycle.ports import StoreUnavailable
 
 log = logging.getLogger("signoff.surfaces")
 
-#: So many may wait to be said; a crowd's notes beyond that are left unsaid.
+#: So many notes may wait to be said; more than that are left unsaid.
 _MOST: Final = 1_000
-#: So many of them to one person or agent: whoever asks all the time leaves room for the others.
+#: So many of them may be for one recipient: whoever asks all the time leaves room for others.
 _MOST_OF_ONE: Final = 100
 
 
 class Asides:
-    """Tasks of one surface, let go of with it. What is said to one person keeps its order."""
+    """The notes of one surface that wait to be said; those to one recipient keep their order."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -34,7 +34,8 @@ class Asides:
         return not self._tasks
 
     def begin(self, saying: Coroutine[Any, Any, object], to: str | None = None) -> None:
-        """Say something by itself; `to` whom, where it stands behind what they are told before."""
+        """Say something in a task of its own, unless too many wait. With `to`, what that recipient
+        is told before comes first."""
         if len(self._tasks) >= _MOST or (to is not None and self._waiting[to] >= _MOST_OF_ONE):
             saying.close()
             log.warning("a note is left unsaid: %d others wait", len(self._tasks))
@@ -43,19 +44,19 @@ class Asides:
         task = asyncio.create_task(_said(saying, before))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: saying.close())  # also where it never came to its turn
+        task.add_done_callback(lambda _: saying.close())  # also if it was cancelled before its turn
         if to is not None:
             self._last[to] = task
             self._waiting[to] += 1
             task.add_done_callback(lambda ended: self._forget(to, ended))
 
     async def settled(self) -> None:
-        """Wait until all of it is said."""
+        """Wait until nothing waits to be said."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 
     async def close(self) -> None:
-        """Let go of what could not be said so far."""
+        """Cancel what could not be said so far."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,4 +1,8 @@
-"""The board: one message that shows what waits, what can be taken back, what needs a person."""
+"""Builds the board: one message that lists what waits, what is under way, and what needs a person.
+
+Each platform renders it within its own limits (`discord/board.py`, `slack/board.py`);
+`board_keeping` keeps it current.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,17 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.stops.freezing import frozen
 
-#: Lines a group; the rest is counted.
+#: So many lines a group has; the rest is counted.
 MOST_LINES: Final = 10
-#: So many are counted one by one.
+#: The count of what needs a person, or is past its deadline, stops at this number.
 _MOST_COUNTED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class BoardLine:
-    """One proposal on the board, literal text; `at_ms` is its deadline or when its window closes.
+    """One proposal, as literal text; `at_ms` is its deadline, or when its window closes.
 
-    No relative time stands in it, so that a board changes only when something happened.
+    The text holds no relative time, so that a board changes only when something happened.
     """
 
     proposal_id: str
@@ -32,7 +36,7 @@ class BoardLine:
 
 @dataclass(frozen=True, slots=True)
 class BoardGroup:
-    """A heading with how many there are, and the first of them."""
+    """A heading, how many proposals belong under it, and the first of them."""
 
     title: str
     total: int
@@ -48,7 +52,7 @@ class Board:
 
 
 def board_of(tx: Transaction, now_ms: int) -> Board:
-    """Return the board as it stands; a view."""
+    """Return the board as it stands now; this is a view."""
     needy = tx.proposals.with_attention(_MOST_COUNTED)
     lapsed = len(tx.proposals.due_to_expire(now_ms, _MOST_COUNTED))
     waiting = [p for p in tx.proposals.waiting(0, MOST_LINES + lapsed) if not p.expired(now_ms)]
@@ -83,7 +87,7 @@ def _line(proposal: Proposal) -> BoardLine:
 def lines_that_fit(
     group: BoardGroup, line: Callable[[BoardLine], str], fits: Callable[[str], bool], command: str
 ) -> str:
-    """Write a group's lines, as many as fit, and how many more the `command` lists."""
+    """Return as many of the group's lines as fit, and how many more `command` lists."""
     lines: list[str] = []
     for each in group.lines:
         shown = line(each)

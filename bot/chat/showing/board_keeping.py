@@ -1,4 +1,4 @@
-"""Keeps the board current: looks what it should say, and has it placed where that changed."""
+"""Keeps a surface's board current: builds it every two seconds, and has it placed if changed."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ from lifecycle.world import World
 log = logging.getLogger("signoff.surfaces")
 
 _LOOK_S: Final = 2.0
-#: A board of which nothing changes is looked for again after so long: that it was deleted may have
-#: been heard by nobody.
+#: If nothing changes on a board, its message is looked for again after so long: nobody may have
+#: heard that it was deleted.
 _LOOKED_FOR_MS: Final = 180_000
-#: So many messages are remembered that went while the board was placed: it may be one of them.
+#: So many deleted messages are remembered while the board is placed: it may be one of them.
 _MOST_GONE: Final = 1_000
 _LONGEST_PAUSE_S: Final = 60.0
 
-#: Shows a board in the message it stood in (None: nowhere yet) and returns where it stands now.
+#: Shows a board in the message in which it stood (None: in none) and returns its message now.
 Place = Callable[[Board, str | None], Awaitable[str]]
-#: Says whether the message in which a board stood is there; True where that cannot be looked at.
+#: Says whether the board's message is still there; True if the platform cannot tell.
 Stands = Callable[[str], Awaitable[bool]]
 
 
 class BoardKeeper:
-    """The board of one surface; where it stands is remembered across restarts."""
+    """Keeps the board of one surface; a flag in the store keeps its message id across restarts.
+
+    `place` shows a board, `look_s` is the pause between two looks, in seconds. Without `stands`
+    (Discord) the message is never looked for: the surface calls `lost` instead.
+    """
 
     def __init__(
         self,
@@ -75,10 +79,11 @@ class BoardKeeper:
             await self._rest(pause_s)
 
     async def _rest(self, pause_s: float) -> None:
-        """Wait until it is time to look again, or there is a reason to.
+        """Wait for `pause_s`, or until `lost` says that the board may be gone.
 
-        Whoever wipes the board again and again is answered ever slower: a platform that shows
-        nothing of it says so of every edit, and each answer would bring the next.
+        Each time somebody wipes the board, the pause before the next attempt grows. The platform
+        reports the bot's own edit of a wiped message as another wipe, so without the pause each
+        answer would bring the next.
         """
         try:
             async with asyncio.timeout(pause_s):
@@ -90,7 +95,10 @@ class BoardKeeper:
             await asyncio.sleep(min(_LONGEST_PAUSE_S, 2.0 ** min(self._wiped - 1, 10) - 1))
 
     async def show(self) -> None:
-        """Show the board as it stands now, where that is not what is shown already."""
+        """Place the board if it differs from what was shown last, or if its message is gone.
+
+        Raises SurfaceFailed, StoreUnavailable.
+        """
         now_ms = self._world.clock.now_ms()
         board, stood = await self._world.store.read(
             lambda tx: (board_of(tx, now_ms), tx.flags.get(self._flag))
@@ -105,17 +113,17 @@ class BoardKeeper:
             await self._world.store.write(lambda tx: tx.flags.put(self._flag, placed))
         self._shown = board if lost == self._lost else None
         if lost == self._lost and placed in self._gone:
-            self.lost((placed,))  # which was heard before anybody knew that it was the board
+            self.lost((placed,))  # its deletion was heard before its id was known to be the board's
 
     async def _still(self, stood: str, now_ms: int) -> bool:
-        """Say whether the board stands where it was placed, as far as is looked for now."""
+        """Say whether the board's message stands; the platform is asked every three minutes."""
         if self._stands is None or now_ms - self._looked_for_ms < _LOOKED_FOR_MS:
             return True
         self._looked_for_ms = now_ms
         return await self._stands(stood)
 
     def lost(self, message_ids: Collection[str] | None = None) -> None:
-        """The board may be gone: show it again. Where `message_ids` went, only if it is one."""
+        """Show the board again, unless `message_ids` went and it is none of them."""
         self._gone.extend(message_ids or ())
         if message_ids is not None and self._stood not in message_ids:
             return

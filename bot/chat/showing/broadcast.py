@@ -1,4 +1,4 @@
-"""The notifier over all surfaces: one platform's failure is never the other's."""
+"""Joins all surfaces into the Notifier port, so that the failure of one never stops another."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.surfaces")
 
-#: A surface that ended although nobody ended it is begun anew after so long, in seconds.
+#: The pauses in seconds before a surface that ended by a mistake of ours is begun anew.
 _BEGIN_ANEW_S: Final = (1, 5, 30, 60)
 
 
 class ServedSurface(Surface, Protocol):
-    """A surface on which people are met."""
+    """A surface that can be served: one on which people and agents are heard."""
 
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
         """Hear people and agents until the surface ends; cancelled when the bot stops."""
 
 
 class Broadcast:
-    """The Notifier port. Built from the surfaces, then given the world that it notifies about.
+    """Implements the Notifier port; built from the surfaces, and later given the world.
 
-    `summaries` is the law of each rule in a sentence, for the command `rules`.
+    `summaries` maps each rule to its law in one sentence, for the command `rules`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Broadcast:
         self._serving: set[str] = set()
 
     def attach(self, world: World) -> None:
-        """Take the world; before that, nothing is delivered."""
+        """Take the world whose news are shown; nothing is delivered before that."""
         self._world = world
         self._watch = Watch(world)
         self._closed_unread = ClosedUnread(world)
@@ -72,11 +72,11 @@ class Broadcast:
         }
 
     def delivery(self, name: str) -> Delivery:
-        """Return the deliverer of one surface; raises KeyError."""
+        """Return the Delivery of one surface; raises KeyError."""
         return self._deliveries[name]
 
     async def serve(self, workflow: Workflow, *, on: bool = False) -> None:
-        """Deliver, and meet people until the last surface has ended; then go `on` delivering.
+        """Deliver, and hear people until the last surface has ended; then, if `on`, deliver.
 
         A terminal whose input has ended still shows what is proposed through other doors.
         """
@@ -105,7 +105,7 @@ class Broadcast:
     async def _until_its_end(
         self, surface: ServedSurface, commands: Commands, delivery: Delivery, *, on: bool
     ) -> None:
-        """Serve one surface, and say so where it ends and the bot does not: Ctrl-D at a prompt."""
+        """Serve one surface; log its end if the bot goes on without it, as after Ctrl-D."""
         self._serving.add(surface.name)
         ended = await self._served(surface, commands, delivery)
         self._serving.discard(surface.name)
@@ -115,10 +115,10 @@ class Broadcast:
             )
 
     async def _served(self, surface: ServedSurface, commands: Commands, delivery: Delivery) -> bool:
-        """Serve one surface; True once it has ended by itself, False where it cannot start, which
-        ends the bot only where it is alone.
+        """Serve one surface. Return True once it has ended by itself, False if it cannot start.
 
-        Whatever else ends it is a mistake of ours, and no reason for the bot to be deaf or dead.
+        The only surface raises StartFailed instead. Any other error is a mistake of ours: the
+        surface is begun anew, so that the bot is neither deaf nor dead.
         """
         pauses = itertools.chain(_BEGIN_ANEW_S, itertools.repeat(_BEGIN_ANEW_S[-1]))
         while True:
@@ -140,12 +140,12 @@ class Broadcast:
             await commands.workflow.world.clock.sleep(pause_s)
 
     async def close(self) -> None:
-        """Show what is still to be shown."""
+        """Deliver once more all that is due; a failure there is no failure of closing."""
         drained = (delivery.drain() for delivery in self._deliveries.values())
         await asyncio.gather(*drained, return_exceptions=True)
 
     def nudge(self) -> None:
-        """Say that cards or messages may be waiting."""
+        """Tell every delivery that cards or messages may be waiting."""
         for delivery in self._deliveries.values():
             delivery.nudge()
 
@@ -154,12 +154,15 @@ class Broadcast:
         return tuple(self._surfaces)
 
     async def read_cards(self, proposal_id: str) -> bool:
-        """Read the proposal's cards on all surfaces; True where one was read or had no gap."""
+        """Read the proposal's cards on all surfaces; True if one was read or can hide nothing.
+
+        False as well if the store fails, or if the unread ones cannot be noted for later.
+        """
         if self._world is None:
             return False
         asked, seen = dict[str, Card](), dict[str, bool]()
         try:
-            # What is shown somewhere while the others are read may have stood there unnoted.
+            # A card that is placed while the others are read may have stood there before its row.
             while fresh := await moved(self._world, proposal_id, asked):
                 asked.update((card.surface, card) for card in fresh)
                 here = [card for card in fresh if card.surface in self._surfaces]
@@ -172,7 +175,7 @@ class Broadcast:
         return await self._noted([asked[name] for name, was_read in seen.items() if not was_read])
 
     async def _noted(self, unread: Sequence[Card]) -> bool:
-        """Remember whose ❌ is to be looked for yet, once their surface can be read."""
+        """Note that these cards may hold a ❌ to be read later; False if the store fails."""
         try:
             if self._closed_unread is not None:
                 await self._closed_unread.note(unread)
@@ -181,17 +184,21 @@ class Broadcast:
         return True
 
     async def hear_others(self, proposal_id: str, but: str) -> bool:
-        """Hear what stands under ❌ on every surface in a gap `but` one; False where not yet."""
+        """Hear every ❌ on surfaces in a gap, `but` one; False if a ✅ must still wait for it."""
         if self._world is None:
             return True
         counts, unheard = await self._ears.hear_others(self._world, proposal_id, but)
-        return await self._noted(unheard) and counts  # a ✅ may close its window early
+        # What is unheard must be noted before a ✅ counts: that may close a window early.
+        return await self._noted(unheard) and counts
 
     def _now_ms(self) -> int:
         return self._world.clock.now_ms() if self._world is not None else 0
 
     async def catch_up(self) -> int:
-        """Read the open cards of every surface that had a gap; tell who hears nothing."""
+        """Read the open cards of surfaces that had a gap; return how many decisions were new.
+
+        Also tell on the other surfaces who hears nothing, and begin to read what closed unread.
+        """
         results = await self._caught_up()
         if self._watch is not None:
             await self._watch.look(self._surfaces.values(), self.surfaces(), self.health())
@@ -200,7 +207,7 @@ class Broadcast:
         return sum(results)
 
     async def _read_late(self, unread: ClosedUnread) -> None:
-        """Read what closed over a surface that was deaf and hears again, beside all else."""
+        """Read cards over which a window closed while their surface was deaf; runs as a task."""
         deaf = {each.name for each in self._surfaces.values() if _is_deaf(each)}
         try:
             await unread.read(self._surfaces.keys() - deaf, self._readings.read)
@@ -210,7 +217,7 @@ class Broadcast:
             log.error("what closed unread was not read: %s", located(error))
 
     async def _caught_up(self) -> list[int]:
-        """Let every surface catch up; one that is slow goes on alone and is not begun twice."""
+        """Let every surface catch up. A slow one goes on alone and is not begun twice."""
         for name, surface in self._surfaces.items():
             if name not in self._catching:
                 self._catching[name] = asyncio.create_task(surface.catch_up())
@@ -226,10 +233,10 @@ class Broadcast:
     async def lost_members(
         self, people: Iterable[str], *, only_certain: bool = False
     ) -> frozenset[str]:
-        """Return who has an account on some surface and is a member on none of them.
+        """Return which people have an account on some surface and are a member on none of them.
 
-        Whoever has no account on any configured surface is not lost: the config knows them.
-        `only_certain`: nor is whoever may be a member on a surface that cannot be read now.
+        People without an account on any surface are not lost: the config knows them. With
+        `only_certain`, nor is anybody whose membership cannot be read now on some surface.
         """
         wanted = frozenset(people)
         seen: dict[str, list[bool | None]] = {}
@@ -241,7 +248,7 @@ class Broadcast:
         return frozenset(who for who, found in seen.items() if not any(m in spared for m in found))
 
     def alert(self, words: str) -> None:
-        """Say something on every surface now, without the store, which is what it is about."""
+        """Say something on every surface now, without the store: its failure is the subject."""
         log.error("%s", words)
         if self._world is None:
             return
@@ -254,7 +261,7 @@ class Broadcast:
             task.add_done_callback(self._alerting.discard)
 
     def health(self) -> tuple[str, ...]:
-        """Return the lines of all surfaces for `status`; first, what is wrong with the bot."""
+        """Return the lines for `status`: the bot's own trouble first, then each surface's lines."""
         world = self._world
         ours = _own_health(world) if world is not None else ()
         lines = [line for surface in self._surfaces.values() for line in surface.health()]
@@ -275,7 +282,7 @@ def _own_health(world: World) -> tuple[str | None, ...]:
 
 
 async def _said(surface: Surface, message: Message) -> None:
-    """Say it once; a surface that cannot has trouble of its own, and says so elsewhere."""
+    """Say a message once. A surface that cannot has trouble of its own, and reports that."""
     try:
         async with asyncio.timeout(PATIENCE_S):
             with taking_turns_as(Turn(Rank.FIRST)):

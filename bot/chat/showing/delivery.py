@@ -1,4 +1,4 @@
-"""Delivery: brings stale cards and kept messages onto one surface, again until they are there."""
+"""Delivers stale cards and kept messages to one surface, and tries again until they stand there."""
 
 from __future__ import annotations
 
@@ -35,19 +35,20 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.delivery")
 
-#: After so many failures in a row the rest waits for the next time, so many seconds at least.
+#: After so many failures in a row the surface counts as away: a round ends, and the next one begins
+#: no sooner than after so many seconds.
 _MOST_FAILURES: Final = 20
 _AWAY_S: Final = 1.0
-#: So long a card waits for Sentinel before others may overtake it.
+#: A new card's line waits so long for Sentinel's verdict; then other cards may overtake it.
 _VERDICT_MS: Final = 1_000
 _LONGEST_PAUSE_S: Final = 60.0
 
 
 class _Outcome(Enum):
-    """What became of something that was due.
+    """What became of one card or message that was due.
 
-    FAILED is tried again when it is due again, PASSED at the next look; HELD is a card that waits
-    for Sentinel's word, and what its proposer wants shown after it waits with it.
+    FAILED is tried again when it is due again, PASSED at the next look. HELD is a card that waits
+    for Sentinel's verdict; later cards of the same proposer wait with it, to keep their order.
     """
 
     DONE = "done"
@@ -57,12 +58,12 @@ class _Outcome(Enum):
 
 
 class Delivery:
-    """The one deliverer of a surface. The store knows what is due; here is known whose turn was."""
+    """Delivers all that one surface shows. The store knows what is due, `Due` whose turn it is."""
 
     def __init__(self, world: World, surface: Surface) -> None:
         self.world = world
         self.surface = surface
-        #: Whoever hears what was deleted, or shows nothing any more, notes it here.
+        #: Listeners note here which messages were deleted, and which show nothing any more.
         self.vanished, self.emptied = Vanished(), Vanished()
         self._due = asyncio.Event()
         self._waiting = Due(world, surface.name)
@@ -73,11 +74,11 @@ class Delivery:
         self._lock = asyncio.Lock()
 
     def nudge(self) -> None:
-        """Look soon."""
+        """Have what is due delivered soon."""
         self._due.set()
 
     async def run(self) -> None:
-        """Deliver whatever is due whenever nudged, until cancelled."""
+        """Deliver what is due whenever nudged, until cancelled."""
         failures = 0
         while True:
             await self._due.wait()
@@ -85,12 +86,12 @@ class Delivery:
             try:
                 await self.drain()
                 failures = 0
-                if self._away:  # to look at thousands that wait is dearer than to try some of them
+                if self._away:  # asking the store for thousands of due cards costs more than trying
                     await self.world.clock.sleep(_AWAY_S)
             except StoreUnavailable:
                 log.error("the store cannot be read or written; %s waits", self.surface.name)
                 failures += 1
-                # What was shown could not be noted, and would be shown again at every nudge.
+                # A delivery that could not be noted would be repeated at every nudge.
                 await asyncio.sleep(min(_LONGEST_PAUSE_S, 2 ** min(failures, 10) - 2))
                 self._due.set()
             except BaseException as error:
@@ -98,17 +99,17 @@ class Delivery:
                     raise
                 # What is due stays due; no mistake of ours must silence a surface for good.
                 log.error("%s: delivery failed: %s", self.surface.name, located(error))
-            if being_cancelled():  # and something in there took the cancellation for its own
+            if being_cancelled():  # something in there swallowed our cancellation
                 raise asyncio.CancelledError
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[None]:
-        """Deliver nothing meanwhile, so that an answer comes before what follows it."""
+        """Deliver nothing while entered, so that an answer comes before what follows from it."""
         async with self._lock:
             yield
 
     async def drain(self) -> int:
-        """Deliver all that is due now, the fairest first; return how much was delivered."""
+        """Deliver all that is due now, the fairest turn first; return how much was delivered."""
         async with self._draining:
             count = 0
             while done := await self._round():
@@ -116,7 +117,7 @@ class Delivery:
             return count
 
     async def _round(self) -> int:
-        """Deliver what is due, as far as it can be; return how much was delivered."""
+        """Deliver what is due, until too many failures; return how much was delivered."""
         await self._waiting.look(at_once=True)
         done = failures = 0
         while failures < _MOST_FAILURES and (due := self._waiting.next()) is not None:
@@ -142,8 +143,11 @@ class Delivery:
         return done
 
     async def _delivered(self, item: Card | Message) -> _Outcome:
-        """Deliver one thing; a mistake of ours with it is a failure like any other, so that what
-        stands behind it is delivered all the same. Raises StoreUnavailable."""
+        """Deliver one card or message. Raises StoreUnavailable.
+
+        A mistake of ours counts as a failure like any other, so that what stands behind it is
+        delivered. If only the row is at fault, the item is set aside.
+        """
         if self._aside.holds(item):
             return _Outcome.PASSED
         try:
@@ -172,7 +176,7 @@ class Delivery:
             return _Outcome.PASSED
         proposal, reviews = found
         if proposal.state is State.PENDING and proposal.verdict is None and not card.message_ids:
-            # The verdict nudges, and then people can be called by the post itself, in order.
+            # The verdict will nudge. Then the post itself can call people, and the order holds.
             new = now_ms - proposal.created_at_ms < _VERDICT_MS
             return _Outcome.HELD if new else _Outcome.PASSED
         defaults = defaults_of(self.world.toolbox, proposal.tool)
@@ -187,8 +191,10 @@ class Delivery:
         return _Outcome.DONE
 
     async def _placed(self, card: Card, content: CardContent) -> tuple[Card, Posted | None]:
-        """Edit the card where it stands, or post it; None where a final card was deleted, and did
-        not have to be shown anew."""
+        """Edit the card where it stands, or post it; return the card and where it stands now.
+
+        The place is None if a final card was deleted; it is posted anew only if a post is in doubt.
+        """
         if card.message_ids:
             try:
                 return card, await self.surface.edit_card(content, card)
@@ -196,7 +202,7 @@ class Delivery:
                 log.info("the card of %s was deleted on %s", card.proposal_id, card.surface)
                 if content.final and not in_doubt(card):
                     return card, None
-                # Where it is not delivered it was claimed anew already, and may stand somewhere.
+                # A card not delivered may stand under its present claim: keep that to find it.
                 card = replace(card, claim="" if card.delivered else card.claim, delivered=False)
         if not card.claim:
             card = replace(card, claim=self.world.nonce()[-24:])
@@ -224,7 +230,7 @@ class Delivery:
         retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
         enough = failure.lasting or attempts >= ATTENTION_AFTER
         for_certain, asked_ms = not failure.may_be_done, retry_at_ms if failure.retry_after_s else 0
-        # What stood under its claim is gone: under the same one some platforms post nothing more.
+        # The message under this claim is gone; some platforms post nothing new under a used claim.
         used_up = isinstance(failure, CardGone)
         self._failing.failed(card.surface, card.proposal_id, str(failure))
 
@@ -245,8 +251,10 @@ class Delivery:
         await self._note(unit)
 
     async def _note(self, unit: Callable[[Transaction], None]) -> None:
-        """Note what became of something, which is no news to a surface; people are told where the
-        store takes nothing."""
+        """Write down what became of a delivery; it is no news to show to a surface.
+
+        People are told if the store takes nothing.
+        """
         await self.world.write(unit, news=False)
 
     async def _message(self, message: Message) -> _Outcome:
@@ -274,7 +282,7 @@ def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] |
 
 
 def _pause_ms(attempts: int, failure: SurfaceFailed) -> int:
-    """Return the pause before the next attempt: the platform's word, else doubled up to 60 s."""
+    """Return the pause before the next attempt in ms: the platform's word, else doubled to 60 s."""
     if failure.retry_after_s is not None:
         return int(failure.retry_after_s * 1000)
     return int(1000 * min(_LONGEST_PAUSE_S, 2.0 ** min(attempts - 1, 10)))

@@ -1,4 +1,7 @@
-"""What is due on one surface: cards by proposer and kept messages by recipient, each in a line."""
+"""Keeps what is due on one surface in lines: cards by proposer, kept messages by recipient.
+
+`Delivery` asks it what to deliver next.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,20 @@ from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.records import Card, Message
 from lifecycle.world import World
 
-#: So many of each are looked at; of a longer backlog the oldest, and what failed often last.
+#: So many cards and messages are looked at: the oldest of a longer backlog, often failed ones last.
 _MOST_CARDS: Final = 10_000
 _MOST_MESSAGES: Final = 1_000
-#: The store is asked again after so long, in seconds, or so many times as long as it took.
+#: The store is asked again after this pause in seconds, or after this many times as long as the
+#: last look took, whichever is longer.
 _LOOK_AGAIN_S: Final = 0.1
 _WORTH: Final = 10
-#: So many failures in a row, and a person must know.
+#: After so many failures in a row a person must know.
 ATTENTION_AFTER: Final = 5
-#: So many of a line in a row, and one of it that failed so often has a turn.
+#: After so many fresh items of a line in a row, one that failed often has a turn.
 _FRESH: Final = 4
-#: Where no more cards than these wait, none of them waits long.
+#: If no more cards than this wait, none waits long, and windows need no lines of their own.
 _FEW: Final = 20
-#: So many windows have lines of their own, the next that closes first.
+#: At most so many windows have lines of their own: those that close next.
 _MOST_WINDOWS: Final = 200
 
 Item = Card | Message
@@ -33,8 +37,11 @@ Item = Card | Message
 
 @dataclass(slots=True)
 class _Line:
-    """What is due of somebody: what did not fail often, in its order, and what did, whatever waits
-    longest first. New ones may come faster than they are shown, and for good."""
+    """What is due in one line: `fresh` in its order, and `failed` (often), longest wait first.
+
+    New items may come faster than they can be shown, and without end, so `failed` has turns as
+    well.
+    """
 
     fresh: deque[Item] = field(default_factory=deque)
     failed: deque[Item] = field(default_factory=deque)
@@ -52,16 +59,18 @@ class _Line:
 
 
 class Due:
-    """Says what is next: what became of a card that stands and what is for people comes first, and
-    cards of open windows beside the others of their proposer; then new cards and messages to agents
-    by turns, each of them by proposer and by agent."""
+    """Says what is delivered next on one surface.
+
+    First come messages to people and cards that already stand, with lines of their own for cards of
+    open windows. Then new cards and messages to agents take turns, by proposer and by agent.
+    """
 
     def __init__(self, world: World, surface: str) -> None:
         self._world = world
         self._surface = surface
         self._fairness = Fairness()
         self._lines: dict[Turn, _Line] = {}
-        #: How many that did not fail often each line had in a row.
+        #: How many fresh items of each line were taken in a row.
         self._fresh: dict[Turn, int] = {}
         self._proposers: dict[str, str] = {}
         self._good_until_s = 0.0
@@ -83,7 +92,7 @@ class Due:
         return True
 
     def next(self) -> tuple[Turn, Item] | None:
-        """Take what is next off its line; None where nothing is left of the last look."""
+        """Take the next item off its line; None if nothing is left of the last look."""
         turn = self._fairness.choose(self._lines)
         if turn is None:
             return None
@@ -95,11 +104,11 @@ class Due:
         return turn, item
 
     def served(self, turn: Turn) -> None:
-        """Something of this line was delivered."""
+        """Note that something of this line was delivered or tried."""
         self._fairness.served(turn)
 
     def hold(self, turn: Turn) -> None:
-        """What is left of this line waits until the store is asked again."""
+        """Drop what is left of this line until the store is asked again."""
         self._lines.pop(turn, None)
 
     # -- inside ---------------------------------------------------------------------------
@@ -126,8 +135,11 @@ class Due:
 def waiting_messages(
     tx: Transaction, surface: str, now_ms: int, agents: Set[str]
 ) -> Collection[Message]:
-    """Return the oldest messages of a surface that are due. Where many wait, what is for people and
-    for other `agents` stands behind those to some agents: it is looked for beside them."""
+    """Return the oldest messages of a surface that are due; this is a view.
+
+    If there are more than fit into a page, messages to a few agents may fill it. Then the oldest
+    for the other `agents` and for people are looked up as well.
+    """
     page = surface, now_ms, _MOST_MESSAGES
     found = {each.key: each for each in tx.outbox.waiting(*page)}
     crowd = agents & {each.recipient for each in found.values()}
@@ -138,7 +150,7 @@ def waiting_messages(
 
 
 def _windows(tx: Transaction) -> frozenset[str]:
-    """Return what can be taken back, or is under way; the most urgent of it."""
+    """Return the ids of what can be taken back or is under way, the most urgent ones only."""
     return frozenset(each.proposal_id for each in tx.proposals.executing(0, _MOST_WINDOWS))
 
 

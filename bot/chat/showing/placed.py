@@ -1,4 +1,7 @@
-"""What is written down of a card: that it is about to be posted, and where it stands by now."""
+"""Writes down where a card is about to be posted and where it stands, in its row of the store.
+
+`Delivery` runs these functions within units.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ from lifecycle.records import Card
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A card as it was when it was put onto its surface, the version that it shows there, and
-    where; `posted` is None where a final card was deleted."""
+    """A card as it was before it was shown, the version that it shows now, and where.
+
+    `posted` is None if a final card was deleted and not posted again.
+    """
 
     card: Card
     version: int
@@ -26,7 +31,7 @@ class Placed:
 
 
 def note_claim(tx: Transaction, card: Card, version: int) -> None:
-    """Note that this version is about to be posted under the card's claim."""
+    """Note that this version is about to be posted under the card's claim; runs within a unit."""
     fresh = tx.cards.get(card.proposal_id, card.surface) or card
     claimed = replace(fresh, claim=card.claim, delivered=card.delivered)
     tx.cards.put(posted_at(claimed, version))
@@ -35,13 +40,16 @@ def note_claim(tx: Transaction, card: Card, version: int) -> None:
 def note_placed(
     tx: Transaction, moment: Moment, placed: Placed, *, vanished: bool, emptied: bool
 ) -> None:
-    """Note where a card stands and what it shows; `vanished`: its message went before that,
-    `emptied`: it showed nothing by then."""
+    """Note where a card stands and what it shows; runs within a unit.
+
+    `vanished` says that its message was deleted, `emptied` that it showed nothing, before this was
+    noted.
+    """
     card, posted = placed.card, placed.posted
     fresh = tx.cards.get(card.proposal_id, card.surface) or card
     at_ms, ids, full = fresh.posted_at_ms, fresh.message_ids, fresh.full
     if posted is not None and deleted_since(card, fresh, posted.message_id):
-        return  # what was edited is gone: it is posted again
+        return  # the edited message was deleted or emptied meanwhile: the card is shown again
     moved = posted is not None and posted.message_id not in ids[-1:]
     if posted is not None:
         ids = (*ids, posted.message_id) if moved else ids
@@ -54,7 +62,8 @@ def note_placed(
     shown = replace(stands, shown_version=placed.version, delivered=posted is not None)
     tx.cards.put(shown_since(replace(shown, attempts=0, retry_at_ms=0, why=""), moment.now_ms))
     where = moment, card.surface, ids[-1] if ids else ""
-    # Of what stood there before the row knows by itself, and an edit may have mended it since.
+    # Only for a new message: the row heard by itself what became of the old one, and this edit may
+    # have mended it.
     gone = moved and vanished and note_deleted(tx, *where)
     if not (gone or (moved and emptied and note_hidden(tx, *where))):
         healed(tx, moment, card.proposal_id)

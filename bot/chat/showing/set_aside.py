@@ -1,4 +1,4 @@
-"""What a row of its own keeps from being delivered: set aside, so that the rest goes on."""
+"""Sets cards and messages aside whose own row is at fault, so that the rest is delivered."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LONGEST_PAUSE_MS: Final = 60_000
 
 
 class SetAside:
-    """Cards and messages of one surface whose row was at fault, and until when they wait.
+    """Remembers which items of one surface are set aside, and until when.
 
-    The row may be what notes that they were delivered: each attempt asks the platform again.
+    The faulty row may be the one that notes the delivery: each attempt asks the platform again.
     """
 
     def __init__(self, world: World, surface: str) -> None:
@@ -27,12 +27,16 @@ class SetAside:
         self._waits: dict[str, tuple[int, int]] = {}
 
     def holds(self, item: Card | Message) -> bool:
-        """Say whether it is not to be tried yet."""
+        """Say whether this item still has to wait."""
         until_ms, _ = self._waits.get(_key(item), (0, 0))
         return self._world.clock.now_ms() < until_ms
 
     def put(self, item: Card | Message, error: RowAtFault) -> None:
-        """Leave it for a while, ever longer; people are told of what keeps failing."""
+        """Set an item aside, each time for twice as long (1 s to 60 s), and tell people.
+
+        An unreadable row (RowUnreadable) is only logged, once for each proposal, and is not
+        delayed.
+        """
         if isinstance(error, RowUnreadable):
             self._not_readable(item, error)
             return
@@ -43,7 +47,7 @@ class SetAside:
         self._world.troubles.step_failed(self._step(item), str(error), whose=key)
 
     def delivered(self, item: Card | Message) -> None:
-        """It went well, in the end."""
+        """Note that an item was delivered after all, and that its trouble is over."""
         key = _key(item)
         if self._waits.pop(key, None) is not None:
             self._world.troubles.step_mended(self._step(item), key)

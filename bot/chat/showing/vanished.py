@@ -1,28 +1,29 @@
-"""Messages that were deleted or emptied: one may be a card of which no row says so yet.
+"""Remembers messages that were deleted or emptied: one may be a card that has no row yet.
 
-Whoever deletes a card the moment it stands is heard before our own books are written. Nobody would
-look for it for minutes, and meanwhile nobody could decide; one that shows nothing would count as
-shown.
+If somebody deletes a card the moment it stands, that is heard before our own row says where it
+stands. Without this memory nobody would look for the card for minutes, and nobody could decide on
+it; an emptied one would count as shown.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-#: So many are remembered: a card is written down soon after it stands, or was looked for.
+#: So many are remembered; that is enough, for a card's row is written soon after it was posted or
+#: found.
 _MOST: Final = 2_000
 
 
 class Vanished:
-    """Remembers the messages of one surface that went lately; in memory, for all open cards are
-    read after a start."""
+    """The messages of one surface that went lately. It is kept in memory alone, for all open cards
+    are read after a start."""
 
     def __init__(self) -> None:
-        """Nothing went so far."""
+        """Begin with no message noted."""
         self._ids: dict[str, None] = {}
 
     def note(self, message_id: str) -> None:
-        """This message went; to be noted before it is looked which card stands there."""
+        """Note that this message went. Call it before looking up which card stands there."""
         self._ids.pop(message_id, None)
         self._ids[message_id] = None
         while len(self._ids) > _MOST:

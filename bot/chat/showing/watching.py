@@ -1,4 +1,4 @@
-"""Who hears nothing is told on the other surfaces; how all stand is kept for `status`."""
+"""Tells people on the other surfaces when one hears nothing, and keeps all states for `status`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _WRITTEN_EVERY_MS: Final = 60_000
 
 @runtime_checkable
 class Hears(Protocol):
-    """A surface that can fall deaf."""
+    """A surface whose connection can go deaf."""
 
     name: str
 
     def trouble(self) -> Trouble | None:
-        """Return what people on other surfaces should know, None where all is well."""
+        """Return what people on other surfaces should know, None if all is well."""
 
 
 class Watch:
-    """Looks at all surfaces now and then. A trouble is told once, and once that it is over."""
+    """Looks at all surfaces at each round. It tells each trouble once, and once that it is over."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -37,12 +37,14 @@ class Watch:
     async def look(
         self, surfaces: Collection[object], names: Sequence[str], lines: Sequence[str]
     ) -> int:
-        """Tell what is new on the surfaces `names`, and keep `lines`; return how many were told."""
+        """Tell on the surfaces `names` what is new, and keep `lines` in the store; return how many
+        messages were written. Nothing is remembered if the store fails, so that the next round
+        tries again."""
         now = {each.name: each.trouble() for each in surfaces if isinstance(each, Hears)}
         told = [m for name, trouble in now.items() for m in self._news(name, trouble, names)]
         now_ms, standing = self._world.clock.now_ms(), [lasting(line) for line in lines]
         troubles = {n: {"since_ms": t.since_ms, "why": t.why} for n, t in now.items() if t}
-        # Of the only surface nobody is told: whoever looks from outside must see it all the same.
+        # With one surface there is nobody to tell, but `signoff status` must show its trouble.
         same = standing == self._written and troubles.keys() == self._troubled.keys()
         if not told and same and now_ms - self._written_ms < _WRITTEN_EVERY_MS:
             return 0

@@ -1,4 +1,4 @@
-"""Slack's people: whose event it is, and who is a guest, a bot, a stranger or gone."""
+"""Finds out whose event it is, and who is a guest, a bot, a stranger or gone from Slack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNKNOWN: Final = frozenset({"user_not_found", "users_not_found", "user_not_visi
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What Slack says of an account; `teams` are the workspace and, in a grid, its organisation."""
+    """What Slack says of an account; `teams` are its workspaces and its grid's organisation."""
 
     teams: frozenset[str]
     bot: bool
@@ -28,7 +28,7 @@ class Profile:
 
     @classmethod
     def of(cls, user: Mapping[str, Any]) -> Profile:
-        """Read the user object of users.info."""
+        """Read a user object as users.info returns it."""
         grid = user.get("enterprise_user") or {}
         named = {user.get("team_id"), grid.get("enterprise_id"), *(grid.get("teams") or ())}
         flags = ("deleted", "is_restricted", "is_ultra_restricted", "is_stranger")
@@ -40,13 +40,13 @@ class Profile:
 
 
 class Accounts:
-    """Asks Slack about accounts; nothing is remembered, people leave at any time."""
+    """Asks Slack about accounts. Nothing is remembered, for people may leave at any time."""
 
     def __init__(self, web: SlackWeb) -> None:
         self._web = web
 
     async def profile(self, user: str) -> Profile | None:
-        """Return what Slack says of a user, None for nobody; raises SurfaceFailed."""
+        """Return what Slack says of a user, None if there is no such user; raises SurfaceFailed."""
         try:
             answer = await self._web.call("users.info", user=user)
         except SlackRefused as refused:
@@ -66,8 +66,8 @@ class Accounts:
     ) -> Sender:
         """Return who stands behind an event's user.
 
-        A stranger where the workspace is another than the config says, and where a person's
-        account is a guest's, a bot's, or gone. Raises SurfaceFailed where Slack cannot be asked.
+        That is a stranger if the workspace is not the one in the config, or if a person's account
+        is a guest's, a bot's, or gone. Raises SurfaceFailed if Slack cannot be asked.
         """
         account = f"{team}/{user}"
         found = sender_of(policy, SURFACE, account, event_id=event_id, place=place)
@@ -79,8 +79,8 @@ class Accounts:
         return found
 
     def named(self, policy: Policy, user: str, team: str) -> Sender:
-        """Return whose account it is by the config alone: a stop counts where Slack does not say
-        what has become of it (ADR 0011)."""
+        """Return whose account it is by the config alone. A stop counts even if Slack does not say
+        what has become of the account (ADR 0011)."""
         known = (policy.people, policy.agents, policy.sources)
         accounts = [entry.accounts.get(SURFACE, "") for part in known for entry in part.values()]
         theirs = (each for each in accounts if each.partition("/")[2] == user)
@@ -88,7 +88,7 @@ class Accounts:
         return next((each for each in found if each.kind is not None), found[0])
 
     async def user_of_bot(self, bot_id: str) -> str | None:
-        """Return the user id of a bot, for messages that name the bot alone."""
+        """Return a bot's user id, for messages that name the bot alone; None if refused."""
         try:
             answer = await self._web.call("bots.info", bot=bot_id)
         except SlackRefused:
@@ -96,7 +96,8 @@ class Accounts:
         return (answer.get("bot") or {}).get("user_id")
 
     async def membership(self, policy: Policy, people: Iterable[str]) -> dict[str, bool | None]:
-        """Say who of those with an account here is still a full member; None: it is unreadable."""
+        """Return for each of `people` with an account here whether they are still full members;
+        None if that cannot be read."""
         accounts = accounts_of(policy, SURFACE, frozenset(people))
         return {name: await self._member(account) for name, account in accounts.items()}
 
@@ -111,7 +112,7 @@ class Accounts:
         return not profile.teams or team in profile.teams
 
     async def _in_grid(self, policy: Policy, found: Sender, user: str) -> Sender:
-        """In an organisation an event may name the workspace where the config names the whole."""
+        """Find an account in its grid: events may name a workspace, the config the whole."""
         if not any(f"/{user}" in account for account in _all_accounts(policy)):
             return found
         profile = await self.profile(user)
@@ -132,21 +133,21 @@ class Accounts:
 
 
 def user_of(payload: Mapping[str, Any]) -> str:
-    """Return which account did what an inbox keeps, empty where that does not tell."""
+    """Return the account that did what an inbox keeps, empty if that does not tell."""
     body, event = payload.get("body") or {}, payload.get("event") or {}
     named = body.get("user_id") or (body.get("user") or {}).get("id") or event.get("user")
     return str(named or "")
 
 
 def turn_of(policy: Policy, user: str) -> Turn:
-    """Return the line in which an account is answered, before Slack is asked who it is."""
+    """Return the line in which an account is answered; Slack has not been asked yet who it is."""
     people = (each.accounts.get(SURFACE, "") for each in policy.people.values())
     known = any(account.partition("/")[2] == user for account in people if account)
     return Turn(Rank.FIRST if known else Rank.AGENTS, user)
 
 
 def is_named(policy: Policy, user: str) -> bool:
-    """Say whether the config names this user, in whichever workspace; who is not is a stranger."""
+    """Say whether the config names this user, in whichever workspace; else it is a stranger."""
     return f"/{user}" in _all_accounts(policy)
 
 

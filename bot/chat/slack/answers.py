@@ -1,4 +1,7 @@
-"""Answers as Slack text: whole in one message, or the beginning, and the whole in a file."""
+"""Writes answers as Slack text: whole in one message, or the beginning with the whole in a file.
+
+Twin: the second half of `discord/render.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ from bot.chat.cards.fitting import Attachment
 from bot.chat.commands.replies import CommandReply
 from bot.chat.slack.text import fenced, literal, measure
 
-#: Slack takes 40,000 characters and shows a message of more than some 12,000 in pieces.
+#: Slack takes 40,000 characters, but splits a message of more than about 12,000.
 _MOST: Final = 11_000
 _BEGINNING: Final = 3_000
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message, and the file that holds what it could not."""
+    """One message, and the file that holds what the message could not."""
 
     text: str
     attachment: Attachment | None = None
 
 
 def answer(reply: CommandReply, name: str) -> Said:
-    """Return the answer to a command; `name` is what a file with the whole is called."""
+    """Return the answer to a command; a file with the whole is called by `name`."""
     if reply.document is not None:
         return document_said(reply.document, name)
     text = literal(reply.text)
@@ -36,7 +39,7 @@ def answer(reply: CommandReply, name: str) -> Said:
 
 
 def document_said(document: Mapping[str, Any], name: str) -> Said:
-    """Return one JSON object in a fence; of a large one what decides, and the whole as a file."""
+    """Return one JSON object in a fence; of a large one the gist, with the whole as a file."""
     for told in (document, told_once(document)):
         text = fenced(told)
         if len(text) <= _MOST:
@@ -46,7 +49,7 @@ def document_said(document: Mapping[str, Any], name: str) -> Said:
 
 
 def answer_alone(reply: CommandReply) -> str:
-    """Return the answer that one person alone is to see: no file can be shown to one alone."""
+    """Return the text of an answer to one person alone, who can be shown no file."""
     said = answer(reply, "answer")
     if said.attachment is None:
         return said.text

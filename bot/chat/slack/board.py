@@ -1,4 +1,4 @@
-"""The board on Slack: one pinned message in Block Kit."""
+"""Shows the board on Slack: one pinned message in Block Kit. Twin: `discord/board.py`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bot.chat.surface import CardGone, SurfaceFailed
 
 log = logging.getLogger("signoff.slack")
 
-#: Where the board stands is kept under this name.
+#: The flag in the store that holds the board's ts.
 FLAG: Final = f"board:{SURFACE}"
-#: Where messages may not be edited a board is posted anew no sooner than after so long.
+#: If the workspace forbids edits, the board is posted anew no sooner than after so long.
 _RENEWED_MS: Final = 3_600_000
 _LEFT: Final = (
     "This board is not kept current any more: this workspace lets nobody edit it. "
@@ -35,12 +35,12 @@ _FOOTER: Final = "Kept current by Signoff · every proposal has a card of its ow
 
 
 def board_key(stood: str | None) -> str:
-    """Return what the board is posted under that follows the one in `stood`."""
+    """Return the key under which the successor of the board in `stood` is posted."""
     return f"board:{stood or ''}"
 
 
 class SlackBoard:
-    """Places the board in the channel."""
+    """Places the board in the channel, for `BoardKeeper`."""
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
@@ -66,7 +66,7 @@ class SlackBoard:
         return ts
 
     async def stands(self, ts: str) -> bool:
-        """Say whether the board's message is there, True where Slack does not say."""
+        """Say whether the board's message is there; True if Slack cannot tell."""
         try:
             await self._rest.read(ts)
         except CardGone:
@@ -76,7 +76,7 @@ class SlackBoard:
         return True
 
     async def _left(self, stood: str) -> None:
-        """Say that a board shows what was; raises EditRefused where it is too new for another."""
+        """Say below a board that it is out of date; EditRefused if it is too new for another."""
         await self._rest.post(f"left:{stood}", _LEFT, thread_ts=stood)
         if self._rest.age_ms(stood) < _RENEWED_MS:
             raise EditRefused(_NOT_EDITED)

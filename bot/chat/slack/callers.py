@@ -1,4 +1,4 @@
-"""Who is connected to Slack's door: whoever signed nothing stays for a moment, and makes room."""
+"""Limits who may stay connected to Slack's HTTP door: who signs nothing soon makes room."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ from aiohttp.http_exceptions import HttpProcessingError
 from bot.listening import listeners
 from lifecycle.located import located
 
-#: So long a connection may bring nothing that is signed: Slack sends an event at once and whole.
+#: A connection that brings nothing signed is ended after so long: Slack sends an event at once.
 _UNSIGNED_S: Final = 10.0
-#: So long it may bring nothing more after that. Proxies keep theirs for the next event, and hang up
-#: by themselves long before: one that we hang up on as it begins to send would lose what it sends.
+#: A connection that brought something signed may then be silent for so long. Proxies keep theirs
+#: for the next event, and hang up long before. If we hung up as one begins to send, that would be
+#: lost.
 _KEPT_S: Final = 3_600.0
-#: Connections at most, and of the files that the bot may open at most this part.
+#: So many connections at most, and at most this part of the files that the bot may open.
 _MOST: Final = 128
 _PART: Final = 8
-#: So long a connection is new, and is not hung up on for the next one.
+#: For so long a connection is new, and does not give way to the next one.
 _NEW_S: Final = 0.5
-#: What a caller hears while no further file may be opened; Slack sends its event again.
+#: The answer while no further file may be opened; Slack then sends its event again.
 _NO_PLACE: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 )
-#: So long events under way may go on once the bot ends.
+#: When the bot ends, events under way may go on for so long.
 _GOODBYE_S: Final = 2
 
 
 class Callers:
     """The connections that are open.
 
-    Anybody may connect, and nobody's signature can be looked at before the message is here. With
-    connections alone, without a word, a stranger could take all files that the bot may open: it
+    Anybody may connect, and a signature can be checked only once a whole message has come. A
+    stranger who only connected, without a word, could use up all files that the bot may open: it
     would neither hear nor write anything any more.
     """
 
     def __init__(self) -> None:
-        """Nobody is connected."""
+        """Begin with no connection."""
         self._open: dict[asyncio.BaseTransport, _Caller] = {}
 
     @contextlib.contextmanager
     def at_work(self, transport: asyncio.BaseTransport | None) -> Iterator[None]:
-        """Have a connection left alone while entered: what came over it is signed."""
+        """Keep a connection from being ended while entered: what came over it is signed."""
         caller = self._open.get(transport) if transport is not None else None
         if caller is None:  # it has left
             yield
@@ -59,10 +60,10 @@ class Callers:
             caller.ends()
 
     def join(self, transport: asyncio.BaseTransport, caller: _Caller) -> bool:
-        """Take a connection in; False where there is no room for it.
+        """Take a connection in; return False if there is no room for it.
 
-        Who has just come is spared as long as twice as many are not here: after a moment in which
-        the loop was busy many come at once, and what they say is here and not read yet.
+        A new connection is spared unless twice as many as allowed are open. After a moment in which
+        the loop was busy many come at once, and what they sent has arrived but is not read yet.
         """
         most = most_callers()
         over, full = len(self._open) >= most, len(self._open) >= 2 * most
@@ -76,7 +77,7 @@ class Callers:
         self._open.pop(transport, None)
 
     def _one_gave_way(self, *, even_new: bool) -> bool:
-        """Hang up on the oldest that has signed nothing, else on the oldest that is not at work."""
+        """End the oldest idle connection, unsigned ones first; False if there is none."""
         idle = [c for c in self._open.values() if not c.works and (even_new or not c.new)]
         oldest = next((each for each in idle if not each.known), next(iter(idle), None))
         if oldest is None:
@@ -86,20 +87,20 @@ class Callers:
 
 
 class _Caller(asyncio.Protocol):
-    """One connection, passed on to the protocol that reads it."""
+    """One connection; it hands everything on to the protocol that reads it."""
 
     def __init__(self, callers: Callers, reads: asyncio.Protocol) -> None:
         self._callers = callers
         self._reads = reads
         self._transport: asyncio.Transport | None = None
         self._end: asyncio.TimerHandle | None = None
-        #: Whether something that it brought was signed, and whether that is worked on now.
+        #: Whether it brought something signed, and whether that is being processed now.
         self.known = self.works = False
         self._came_s = asyncio.get_running_loop().time()
 
     @property
     def new(self) -> bool:
-        """True as long as what it sends may be here already and was not looked at."""
+        """True as long as what it sends may have arrived without having been read."""
         return asyncio.get_running_loop().time() - self._came_s < _NEW_S
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -147,7 +148,7 @@ class _Caller(asyncio.Protocol):
             self._transport.abort()
 
     def _wait(self, seconds: float | None) -> None:
-        """Hang up after so long, None for never, whatever was said before."""
+        """Hang up after so many seconds, or never for None; an earlier call no longer counts."""
         if self._end is not None:
             self._end.cancel()
         loop = asyncio.get_running_loop()
@@ -158,9 +159,9 @@ class _Caller(asyncio.Protocol):
 async def listening(
     app: http.Application, callers: Callers, host: str, port: int
 ) -> AsyncIterator[None]:
-    """Serve `app` to those who call while entered. Raises OSError where nobody can listen there.
+    """Serve `app` while entered. Raises OSError if nobody can listen at that address.
 
-    A packed body is not unpacked: Slack sends none, and signs what it sends.
+    A compressed body is not unpacked: Slack sends none, and signs the bytes that it sends.
     """
     runner = http.AppRunner(
         app,
@@ -186,14 +187,14 @@ async def listening(
 
 
 def most_callers() -> int:
-    """Return how many connections may stay open; for a moment it may be twice as many."""
+    """Return how many connections may stay open; for a moment there may be twice as many."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = files == resource.RLIM_INFINITY
     return _MOST if unlimited else max(_PART, min(_MOST, files // _PART))
 
 
 def _library_log() -> logging.Logger:
-    """The library's own log, without what strangers send: they could fill it."""
+    """Return the library's log without what strangers send: they could fill it."""
     library = logging.getLogger("signoff.slack.http")
     if not library.filters:
         library.addFilter(_of_ours)

@@ -1,4 +1,7 @@
-"""Calls of Slack's Web API: one queue a method, 429 waited for, every failure told apart."""
+"""Calls Slack's Web API: one queue for each method, rate limits waited for, failures told apart.
+
+Twin: `discord/calls.py`.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +24,26 @@ from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 from lifecycle.ports import Clock
 
-#: A call waits for a rate limit so often and so long; then what it was for stays due.
+#: A call waits for a rate limit at most so often, and so long each time; then it fails.
 _MOST_WAITS: Final = 12
 _LONGEST_WAIT_S: Final = 60
 _TIMEOUT_S: Final = 10
-#: So long an answer is waited for once the bot ends.
+#: So long an answer is waited for when the bot ends.
 _LAST_S: Final = 1
-#: Slack's word that the token itself is of no use any more.
+#: Slack's codes for a token that is of no use any more.
 FATAL: Final = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"}
 )
-#: What Slack says of itself, of any method, while it does not work; it may have done some of it.
+#: Codes of Slack's own trouble with any method; what was asked for may have been done.
 _PASSING: Final = frozenset(
     {
         *("", "internal_error", "fatal_error", "request_timeout", "service_unavailable"),
         *("update_failed", "team_added_to_org", "org_login_required", "external_channel_migrating"),
     }
 )
-#: Slack has both words for a rate limit, the second where too much is posted.
+#: Slack has two codes for a rate limit; the second one says that too much is posted.
 _LIMITED: Final = frozenset({"ratelimited", "rate_limited"})
-#: No answer, or one of something in between that the SDK stumbles over (a page, no object).
+#: No answer, or one of a proxy's that makes the SDK stumble (a page, no object).
 _NO_ANSWER: Final = (
     *(aiohttp.ClientError, TimeoutError, OSError, SlackClientError),
     *(AttributeError, KeyError, TypeError, ValueError),
@@ -57,7 +60,7 @@ _LASTING: Final = FATAL | {
 
 
 class SlackRefused(SurfaceFailed):
-    """Slack answered `ok: false`: nothing was done. `error` is its code."""
+    """Slack answered `ok: false`: nothing was done. `error` is Slack's code."""
 
     def __init__(self, method: str, error: str, needed: str = "") -> None:
         words = f"Slack refused {method}: {error}"
@@ -68,7 +71,7 @@ class SlackRefused(SurfaceFailed):
 
 
 class AnswerLost(SurfaceFailed):
-    """Nobody knows whether Slack acted: look before doing it again."""
+    """Nobody knows whether Slack acted: look for the result before doing it again."""
 
     may_be_done = True
 
@@ -77,8 +80,8 @@ class SlackWeb:
     """The Web API with the bot's token.
 
     The SDK's own retries are off: one of them repeats a call whose answer was lost, which posts a
-    message twice. Calls of one method wait for each other, so that a rate limit is met once; whose
-    turn is next is chosen fairly.
+    message twice. Calls of one method wait for each other, so that a rate limit is met once; the
+    fairest is next.
     """
 
     def __init__(self, api_base: str, token: str, clock: Clock) -> None:
@@ -95,7 +98,7 @@ class SlackWeb:
         self.left = False
 
     def leave(self) -> None:
-        """The bot ends: give up what is not answered yet, and wait little for what is asked now."""
+        """Give up calls without an answer, for the bot ends; later ones are waited for 1 s."""
         self.left = True
         for call in self._under_way:
             call.cancel()
@@ -116,7 +119,7 @@ class SlackWeb:
         raise SurfaceFailed(f"Slack's rate limit of {method}", retry_after_s=float(wait_s))
 
     async def _once(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any] | int:
-        """Return the answer, or how many seconds to wait."""
+        """Return the answer, or for how many seconds to wait."""
         asked = getattr(self.client, method.replace(".", "_"))(**arguments)
         asked_ms = self._clock.now_ms()
         try:
@@ -133,7 +136,7 @@ class SlackWeb:
         return dict(response.data) if isinstance(response.data, dict) else {}
 
     async def _answered(self, asked: Coroutine[Any, Any, Any]) -> Any:
-        """Wait for an answer; raises TimeoutError where the bot ends before it comes."""
+        """Wait for an answer; raises TimeoutError if the bot ends before it comes."""
         call = asyncio.create_task(asked)
         self._under_way.add(call)
         call.add_done_callback(self._under_way.discard)
@@ -150,7 +153,10 @@ class SlackWeb:
         return failure
 
     async def scopes(self) -> tuple[dict[str, Any], frozenset[str]]:
-        """Return the answer of auth.test and the token's scopes, none where Slack names none."""
+        """Return the answer of auth.test, and the token's scopes (empty if Slack names none).
+
+        Raises SlackRefused, AnswerLost, or SurfaceFailed for a rate limit.
+        """
         try:
             response = await self.client.auth_test()
         except SlackApiError as error:
@@ -168,7 +174,8 @@ class SlackWeb:
         return dict(response.data) if isinstance(response.data, dict) else {}, scopes
 
     async def socket_url(self, app_token: str) -> str:
-        """Return a fresh address for Socket Mode; raises SlackRefused for a wrong app token."""
+        """Return a fresh address for Socket Mode; raises SlackRefused for a wrong app token,
+        AnswerLost, or SurfaceFailed for a rate limit."""
         try:
             response = await self.client.apps_connections_open(app_token=app_token)
         except SlackApiError as error:
@@ -181,9 +188,9 @@ class SlackWeb:
         return str(response["url"])
 
     async def download(self, url: str, most_bytes: int) -> bytes:
-        """Return at most `most_bytes` + 1 bytes of a file; the token goes to Slack alone.
+        """Return at most `most_bytes` + 1 bytes of a file; the token is sent to Slack alone.
 
-        Raises SurfaceFailed where the address is not Slack's or the file is not given out.
+        Raises SurfaceFailed if the address is not Slack's or the file is not given out.
         """
         api = URL(self.client.base_url)
         return await fetched(url, api, self._token, self.client.proxy, most_bytes)
@@ -208,7 +215,7 @@ class SlackWeb:
         )
 
     async def respond(self, url: str, text: str) -> bool:
-        """Answer a slash command at its own address, to the person alone."""
+        """Answer a slash command at its own address, to the person alone; False if not taken."""
         body = {"text": text, "response_type": "ephemeral", "replace_original": False}
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
         try:
@@ -222,7 +229,7 @@ class SlackWeb:
 
 
 def bypassed(host: str) -> bool:
-    """Say whether a host is reached without a proxy: this machine, and what NO_PROXY names."""
+    """Say whether a host is reached without a proxy: this machine, and any that NO_PROXY names."""
     return host in ("localhost", "127.0.0.1", "::1") or bool(host and proxy_bypass(host))
 
 

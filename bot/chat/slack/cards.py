@@ -1,4 +1,7 @@
-"""Cards on Slack: posted once, edited where they stand, told beside where nobody may edit."""
+"""Posts cards on Slack once, and edits them in place, or tells it beside if that is forbidden.
+
+Twin: `discord/posting.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from lifecycle.records import Card
 log = logging.getLogger("signoff.slack")
 
 _LARGE: Final = 4_000
-#: What Slack says of a message whose form it does not take; a shorter one it may.
+#: Codes for a message whose form Slack does not accept; it may accept a shorter one.
 _TOO_MUCH: Final = frozenset(
     {"msg_too_long", "msg_blocks_too_long", "invalid_blocks", "invalid_blocks_format"}
 )
@@ -33,7 +36,7 @@ T = TypeVar("T")
 
 
 class Cards:
-    """Writes the cards of one desk."""
+    """Posts and edits the cards of one desk."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -43,7 +46,7 @@ class Cards:
     ) -> Posted:
         """Post a card and have its seeds put under it; the same claim posts nothing new.
 
-        `found_again` is told of one that stands since before.
+        `found_again` is called with the ts of a card that was posted before.
         """
         key = f"card:{claim}"
         before = await self._desk.rest.posted_before(key)
@@ -58,8 +61,8 @@ class Cards:
         return Posted(ts, full)
 
     async def _found(self, key: str, ts: str, content: CardContent) -> tuple[str, Rendered]:
-        """Make a card current that was posted before and not written down."""
-        if await self._desk.rest.calls(ts):  # an edit takes the call out of it
+        """Bring a card up to date that was posted before without its row being written."""
+        if await self._desk.rest.calls(ts):  # noted before the edit, which removes the call
             await self._desk.calling.called(content.proposal_id)
         try:
             _, shown = await self._edited(ts, await _rendered(content), content)
@@ -79,7 +82,7 @@ class Cards:
         return ts, shown
 
     async def edit(self, content: CardContent, card: Card) -> Posted:
-        """Render a card anew where it stands; at the end its seeds and buttons go."""
+        """Render a card anew where it stands; a final card loses its seeds and buttons."""
         ts = card.message_ids[-1]
         shown = await _rendered(content)
         try:
@@ -101,7 +104,7 @@ class Cards:
         )
 
     async def _called_late(self, content: CardContent, ts: str) -> None:
-        """Call people under a card that did not need them when it was posted: edits call nobody."""
+        """Call people under a card that did not need them at its post; edits call nobody."""
         call = await self._desk.calling.whom(content)
         if call is not None:
             await self._desk.rest.post(f"call:{content.proposal_id}", called(call), thread_ts=ts)
@@ -110,8 +113,11 @@ class Cards:
     async def _told_beside(
         self, content: CardContent, ts: str, shown: Rendered, why: EditRefused
     ) -> None:
-        """Where the workspace forbids edits the truth is told under the card; an open one, on which
-        people decide, is posted anew, and this one says that it counts no more."""
+        """Tell the truth under a card that the workspace lets nobody edit.
+
+        An open card, on which people decide, is posted anew (by raising CardGone), and this one
+        says that it no longer counts.
+        """
         if content.final:
             key = f"end:{content.proposal_id}:{content.version}"
             await self._desk.rest.post(key, shown.text, thread_ts=ts)
@@ -126,7 +132,7 @@ class Cards:
 
 
 async def _rendered(content: CardContent, call: str | None = None) -> Rendered:
-    """Render; a large card in a thread, so that nothing else waits for it."""
+    """Render a card; a large one in a thread, so that nothing else waits for it."""
     size = sum(len(each.text) for each in (*content.facts, *content.written))
     if size < _LARGE:
         return rendered(content, call)
@@ -136,7 +142,7 @@ async def _rendered(content: CardContent, call: str | None = None) -> Rendered:
 async def _refused_shorter(
     write: Callable[[Rendered], Awaitable[T]], shown: Rendered, content: CardContent
 ) -> tuple[T, Rendered]:
-    """Write a card, as short as it can be where Slack refuses the whole one for its form."""
+    """Write a card, in its shortest form if Slack refuses the form of the whole one."""
     try:
         return await write(shown), shown
     except SlackRefused as refused:

@@ -1,4 +1,7 @@
-"""What Slack must grant before the bot can work: looked at when it connects, each lack named."""
+"""Checks when the bot connects what Slack must grant it, and names what is missing.
+
+Twin: `discord/checks.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from typing import Final
 from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb
 from bot.expected import StartFailed
 
-#: Without these nobody can decide here; one name of each is enough.
+#: Scopes without which nobody can decide here; one name of each tuple is enough.
 _NEEDED: Final = (("chat:write",), ("reactions:read",), ("users:read",))
-#: Without these something is missing: what, in words.
+#: Scopes that are only missed if absent, and what does not work without them, in words.
 _WISHED: Final = (
     (("app_mentions:read", "channels:history", "groups:history"), "agents are not heard"),
     (("channels:history", "groups:history"), "replies and lost answers are not found"),
@@ -40,8 +43,11 @@ _SIGNED_OUT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look at the channel says; `blind` is why nothing of it is heard, and the remedy,
-    `shared` a warning where people of another organisation are in it."""
+    """The result of a look at the channel.
+
+    `blind` says why nothing of it is heard, with the remedy; `shared` is a warning if people of
+    another organisation are in it. Both are None if all is well.
+    """
 
     blind: str | None = None
     shared: str | None = None
@@ -49,8 +55,8 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """Who the bot is on Slack; `notes` are lines about what is missing, `seen` is how the channel
-    stood when the bot came."""
+    """Who the bot is on Slack. `notes` are lines about what is missing; `seen` is how the channel
+    stood when the bot connected."""
 
     team: str
     user: str
@@ -60,8 +66,8 @@ class Me:
 
 
 async def checked(web: SlackWeb, channel: str) -> Me:
-    """Return who the bot is. Raises StartFailed for a token or scope that nothing works without,
-    SurfaceFailed where Slack cannot be asked now."""
+    """Return who the bot is. Raises StartFailed for a token or scope without which nothing works,
+    SurfaceFailed if Slack cannot be asked now."""
     try:
         answer, scopes = await web.scopes()
     except SlackRefused as refused:
@@ -87,8 +93,8 @@ async def checked(web: SlackWeb, channel: str) -> Me:
 
 
 async def channel_seen(web: SlackWeb, channel: str) -> Seen:
-    """Look at the channel. Raises SlackRefused where a scope for that is missing or Slack says
-    nothing of the channel, SurfaceFailed where it cannot be asked now."""
+    """Look at the channel. Raises SlackRefused if a scope for that is missing or Slack tells
+    nothing of the channel, SurfaceFailed if Slack cannot be asked now."""
     try:
         answer = await web.call("conversations.info", channel=channel)
     except SlackRefused as refused:

@@ -1,4 +1,7 @@
-"""The connection: slack-bolt over Socket Mode or signed HTTP, under a supervisor."""
+"""Keeps the connection up: slack-bolt over Socket Mode or signed HTTP, under a supervisor.
+
+Twin: `discord/client.py`.
+"""
 
 from __future__ import annotations
 
@@ -33,27 +36,27 @@ log = logging.getLogger("signoff.slack")
 _ANYTHING: Final = re.compile(".*")
 _PING_S: Final = 10
 _CONNECT_S: Final = 20
-#: So long Slack may take to answer that we leave; then we leave without.
+#: So long Slack's answer to our goodbye is waited for.
 _GOODBYE_S: Final = 2
 _LOOK_S: Final = 1
-#: Of a burst so many events are stored together, and the loop stays free. What people do with the
-#: bot's own controls waits for none of them: Slack gives it three seconds, and sends it once.
+#: So many events of a burst are stored at a time, so that the loop stays free. What people do with
+#: the bot's own controls does not wait for them: Slack gives it three seconds, and sends it once.
 _AT_ONCE: Final = 16
-#: So many looks in a row, and a connection is broken and not just being exchanged.
+#: After so many looks in a row a connection counts as broken, and not just as being exchanged.
 _BROKEN_LOOKS: Final = 2
 _ALIVE_S: Final = 30
 _LEFT_OUT: Final = "Slack leaves events out, since there are too many"
 _LONGEST_PAUSE_S: Final = 60
-#: So long at most a pause that Slack asks for is kept to.
+#: The longest pause that is kept if Slack asks for one.
 _LONGEST_ASKED_S: Final = 600.0
 
-#: What came in (event, command, action, view) and its body; returns what the ack says.
+#: Takes what came in (event, command, action or view) and its body; returns what the ack says.
 Hear = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | str | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """How events come in: with an app token over a socket, else signed to an address of ours."""
+    """How events come in: over a socket with an app token, else signed to our address."""
 
     app_token: str | None
     signing_secret: str | None
@@ -61,10 +64,10 @@ class Doors:
 
     @property
     def socket(self) -> bool:
-        """True where events come over a socket.
+        """True if events come over a socket.
 
-        Not even that proves that nothing was missed: Slack gives each event to one of an app's
-        sockets, and a bot that was put out of the channel stays connected.
+        Even a socket that stands does not prove that nothing was missed: Slack gives each event to
+        only one of an app's sockets, and a bot that was removed from the channel stays connected.
         """
         return self.app_token is not None
 
@@ -81,7 +84,7 @@ class SlackClient:
         self._not_taken = NotTaken()
 
     async def run(self, me: Me, hear: Hear) -> None:
-        """Hear until cancelled. Raises StartFailed where the first connection cannot ever stand."""
+        """Hear until cancelled. Raises StartFailed if the first connection can never stand."""
         pause_s = 1
         while True:
             self._stood, asked_s = False, 0.0
@@ -102,7 +105,8 @@ class SlackClient:
         self._hearing.began()
 
     def _refused_for_good(self, error: Exception, *, stood: bool) -> None:
-        """A wrong app token and a port in use will not get better: say so and end."""
+        """Raise StartFailed for a wrong app token or a port in use, unless a connection has
+        `stood`: these do not get better by themselves."""
         if stood:
             return
         if isinstance(error, SlackRefused) and error.error in FATAL:
@@ -145,7 +149,7 @@ class SlackClient:
     async def _watched(self, socket: SocketModeClient) -> None:
         """Return when the connection is deaf or broken, so that a fresh one is made at once.
 
-        The SDK itself looks every 10 s alone, and believes a connection that says it stands.
+        The SDK itself looks only every 10 s, and believes a connection that says it stands.
         """
         session, pong, broken = None, socket.last_ping_pong_time, 0
         self._hearing.alive()
@@ -183,7 +187,7 @@ class SlackClient:
             await self._alive()
 
     async def _alive(self) -> None:
-        """Over HTTP silence says nothing: ask Slack itself whether it is there."""
+        """Ask Slack every 30 s whether it is there: over HTTP silence says nothing."""
         while True:
             try:
                 await self._web.call("auth.test")
@@ -205,7 +209,7 @@ class SlackClient:
             )
 
         app = AsyncApp(
-            name="slack-bolt",  # of a logger; else it reads every source to find one, on the loop
+            name="slack-bolt",  # names its logger; else Bolt reads sources on the loop to find one
             logger=library_log(),
             client=AsyncWebClient(base_url=self._web.client.base_url),
             authorize=authorize,
@@ -219,8 +223,8 @@ class SlackClient:
         return app
 
     def _left_out(self) -> None:
-        """Read the cards now, and once more when the channel is looked at next: of what is left out
-        from here on Slack says nothing before a minute has passed."""
+        """Have the cards read now, and once more after the next look at the channel: for a minute
+        Slack does not say that it leaves more events out."""
         log.warning("slack: %s", _LEFT_OUT)
         self._hearing.began()
         self._hearing.blinded(_LEFT_OUT)
@@ -239,7 +243,7 @@ class SlackClient:
 
 
 def _listen(app: AsyncApp, hear: Hear) -> None:
-    """Everything is heard: what nobody listens to counts as a failed delivery at Slack."""
+    """Listen to everything: Slack counts what nobody listens to as a failed delivery."""
 
     async def event(body: dict[str, Any]) -> None:
         await hear("event", body)
@@ -262,14 +266,14 @@ def _listen(app: AsyncApp, hear: Hear) -> None:
 
 
 async def _closed(socket: SocketModeClient) -> None:
-    """Close a connection for good, also where nobody answers the goodbye; never raises for it."""
+    """Close a connection for good, even if nobody answers the goodbye; never raises for that."""
     try:
         async with asyncio.timeout(_GOODBYE_S):
             await socket.close()  # type: ignore[no-untyped-call]
     except Exception as error:
         log.debug("closing a connection: %s", type(error).__name__)
     finally:
-        # The SDK stops at what failed; asked again, it skips the goodbye and frees the rest.
+        # The SDK stops at what failed; a second call skips the goodbye and frees the rest.
         await socket.close()  # type: ignore[no-untyped-call]
 
 

@@ -1,6 +1,6 @@
-"""Slack's clock and ours: when something was that Slack gives the time of.
+"""Measures how far Slack's clock is ahead of ours, to translate the times that Slack gives.
 
-Slack says when a ✅ was given; what a card showed when is written down by our clock. Where the two
+Slack says when a ✅ was given; what a card showed at which time is noted by our clock. If the two
 are minutes apart, a ✅ would count for what its card showed later, or for nothing at all.
 """
 
@@ -15,9 +15,9 @@ from lifecycle.ports import Clock
 
 log = logging.getLogger("signoff.slack")
 
-#: Answers are dated by the whole second.
+#: Answers are dated in whole seconds.
 _SECOND_MS: Final = 1_000
-#: An answer that took longer changes nothing of what was known and may still hold.
+#: An answer that took longer changes the known difference only if it contradicts that.
 _SLOW_MS: Final = 1_000
 
 
@@ -25,16 +25,16 @@ class SlackClock:
     """How far Slack's clock is ahead of ours, by the dates of its answers."""
 
     def __init__(self, clock: Clock) -> None:
-        """Count on both being alike until an answer shows that they are not."""
+        """Assume that both clocks agree, until an answer shows that they do not."""
         self._clock = clock
         self._ahead_ms = 0
         self._told = False
 
     def answered(self, headers: Mapping[str, Any], asked_ms: int) -> None:
-        """Take note of an answer to what was asked at `asked_ms`; one without a date says nothing.
+        """Learn from an answer to what was asked at `asked_ms`; one without a date says nothing.
 
-        It was dated at some moment between then and now, so that one which took long says little.
-        Clocks that may be alike are taken to be.
+        The answer was dated at some moment between then and now, so one that took long says little.
+        Clocks that may agree are taken to agree.
         """
         dated_ms, now_ms = _dated_ms(headers), self._clock.now_ms()
         if dated_ms is None:
@@ -45,17 +45,17 @@ class SlackClock:
         self._tell()
 
     def ours(self, slack_ms: int | None) -> int | None:
-        """Return when that was by our clock, at the soonest; ms UTC, None for None."""
+        """Return the earliest moment by our clock of a time by Slack's; ms UTC, None for None."""
         return None if slack_ms is None else slack_ms - self._ahead_ms
 
     def slacks(self, our_ms: int) -> int:
-        """Return when that is by Slack's clock, give or take a second and the way there; ms UTC."""
+        """Return a time of ours by Slack's clock, in ms UTC, give or take a second and the way."""
         return our_ms + self._ahead_ms
 
     def trouble(self) -> str | None:
-        """Return a line where the clocks are so far apart that people should know.
+        """Return a line if the clocks are a minute apart or more, for people to know.
 
-        Slack's signatures, and what agents date, are refused where ours is minutes away.
+        If ours is minutes away, Slack's signatures and what agents date are refused.
         """
         minutes = abs(self._ahead_ms) // 60_000
         if minutes < 1:
@@ -64,7 +64,7 @@ class SlackClock:
         return f"Slack's clock is {minutes} min {side} the bot's: is the machine's clock right?"
 
     def _tell(self) -> None:
-        """Log that the clocks have come apart, and once that they are together again."""
+        """Log once that the clocks have come apart, and once that they agree again."""
         away = self.trouble()
         if self._told != (away is not None):
             self._told = away is not None

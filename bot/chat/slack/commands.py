@@ -1,4 +1,7 @@
-"""Commands: a mention for everybody, /signoff for people; answered in the thread."""
+"""Reads and runs commands: a mention for everybody, answered in its thread; /signoff for people.
+
+Twin: `discord/commands.py`.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class Said:
 
 
 def said(event: Mapping[str, Any], me: str) -> Said | None:
-    """Read an app_mention or message event; None where the bot is not spoken to."""
+    """Read an app_mention or message event; None if the bot is not spoken to."""
     if event.get("subtype") not in _TYPED:
         return None
     found = re.match(rf"\s*<@{re.escape(me)}(?:\|[^>]*)?>[\s:,]*", str(event.get("text", "")))
@@ -63,14 +66,14 @@ def said(event: Mapping[str, Any], me: str) -> Said | None:
 
 
 def received(text: str) -> str:
-    """Return the word that acknowledges a slash command before it is worked."""
+    """Return the words that acknowledge a slash command before it is processed."""
     word = typed(text).word[:20]
     named = _NAMED.search(text)
     return f"Received {named[1] if named else word or 'nothing'}; the answer follows."
 
 
 class SlackCommands:
-    """Runs what was typed and says the answer where it was asked."""
+    """Runs what was typed, and answers where it was asked."""
 
     def __init__(self, commands: Commands, desk: Desk, asides: Asides) -> None:
         self._commands = commands
@@ -89,10 +92,10 @@ class SlackCommands:
         await self._beside(heard.text, answering, heard.user or heard.bot)
 
     async def _beside(self, text: str, saying: Coroutine[Any, Any, None], to: str) -> None:
-        """Answer while the next command is worked.
+        """Answer in a task, while the next command is processed.
 
-        The answer to a proposal belongs to its event, which nothing stands behind: where the bot
-        ends before it is given, it is given after the start.
+        Only the answer to a proposal is part of its event: if the bot ends before it is given, it
+        is given after the start. Nothing waits behind that event.
         """
         if typed(text).word == "propose":
             await saying
@@ -100,7 +103,7 @@ class SlackCommands:
             self._asides.begin(saying, to)
 
     async def _looked_for(self, heard: Said) -> Sequence[Mapping[str, Any]]:
-        """Return the files of a mention that came without; none where Slack refuses to say."""
+        """Return the files of a mention that came without them; none if Slack refuses."""
         try:
             return await self._rest.files_of(heard.ts, heard.thread_ts)
         except SlackRefused as refused:
@@ -108,7 +111,7 @@ class SlackCommands:
             return ()
 
     async def _answered(self, heard: Said, said: Answer) -> None:
-        """Post an answer; outside of a thread that takes none."""
+        """Post an answer in its thread; if that takes none, in the channel."""
 
         async def post() -> None:
             for thread_ts in (heard.thread_ts, None):

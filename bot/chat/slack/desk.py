@@ -1,4 +1,4 @@
-"""What exists once the bot serves on Slack: the calls, the channel, and what is kept about them."""
+"""Holds the parts that exist once the bot serves on Slack: the calls, the channel, and more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lifecycle.workflow import Workflow
 
 
 class Desk:
-    """One life of the surface, over as many connections as it takes."""
+    """The parts of the surface for one `serve`, over as many connections as that takes."""
 
     def __init__(self, settings: SlackSettings, workflow: Workflow) -> None:
         world, entry = workflow.world, settings.entry

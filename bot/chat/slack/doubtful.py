@@ -1,4 +1,7 @@
-"""What a former process may have posted without writing it down: looked for before it is posted."""
+"""Tells `standing_posts` what a former process may have posted without noting it.
+
+Those posts are looked for before they are posted again. Twin: `discord/unwritten.py`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _MOST_CARDS: Final = 10_000
 
 
 async def note_doubtful(desk: Desk, events: Iterable[str]) -> None:
-    """Say of what to doubt; `events` are those that a former process took and did not finish."""
+    """Put in doubt what may stand; `events` are those that a former process left unfinished."""
 
     def found(tx: Transaction) -> tuple[list[Card], list[Message], str | None]:
         cards = tx.cards.stale(SURFACE, _FAR_MS, _MOST_CARDS)

@@ -1,4 +1,7 @@
-"""An emoji as Slack tells of it: in an event, and in the lists that come with a message."""
+"""Reads emoji as Slack tells of them: in an event, and in the lists that come with a message.
+
+Twins: `discord/payloads.py` and `discord/standing.py`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ TOO_FEW: Final = "Slack counts more people under a card than it names"
 
 @dataclass(frozen=True, slots=True)
 class Reacted:
-    """One reaction_added or reaction_removed that stands for a decision."""
+    """A reaction_added or reaction_removed event whose emoji stands for a decision."""
 
     user: str
     channel: str
@@ -28,7 +31,7 @@ class Reacted:
 
 
 def reacted(event: Mapping[str, Any]) -> Reacted | None:
-    """Read a reaction event; None where it stands for nothing."""
+    """Read a reaction event; None if its emoji stands for no decision."""
     item, name = event.get("item") or {}, str(event.get("reaction", ""))
     signal = of_slack_name(name)
     if signal is None or item.get("type") != "message" or not event.get("user"):
@@ -45,20 +48,20 @@ def reacted(event: Mapping[str, Any]) -> Reacted | None:
 
 
 def ms_of(event_ts: object) -> int | None:
-    """Return the milliseconds of one of Slack's timestamps; None for anything else."""
+    """Return one of Slack's timestamps in ms UTC; None for anything else."""
     found = _TS.fullmatch(str(event_ts))
     return int(found[1]) * 1000 + int(found[2][:3]) if found else None
 
 
 class Listed(NamedTuple):
-    """Who stands under a signal, all skin tones together; `whole` where Slack named them all."""
+    """Who stands under a signal, in all skin tones together; `whole` if Slack named everybody."""
 
     users: frozenset[str] = frozenset()
     whole: bool = True
 
 
 def listed(message: Mapping[str, Any]) -> dict[Signal, Listed]:
-    """Return the list of each signal under a message, as far as Slack names who stands there."""
+    """Return who stands under each signal of a message, as far as Slack names them."""
     found = dict.fromkeys(Signal, Listed())
     for each in message.get("reactions") or ():
         signal = of_slack_name(str(each.get("name", "")))
@@ -71,7 +74,7 @@ def listed(message: Mapping[str, Any]) -> dict[Signal, Listed]:
 
 
 def users_under(message: Mapping[str, Any]) -> dict[Signal, frozenset[str]]:
-    """Return who stands under each signal; raises SurfaceFailed where Slack names too few."""
+    """Return who stands under each signal; raises SurfaceFailed if Slack names too few."""
     lists = listed(message)
     if not all(each.whole for each in lists.values()):
         raise SurfaceFailed(TOO_FEW)

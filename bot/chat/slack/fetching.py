@@ -1,4 +1,4 @@
-"""Files are fetched from Slack, with the bot's token; to nobody else a word goes."""
+"""Fetches files from Slack with the bot's token, and sends that token to nobody else."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bot.chat.surface import SurfaceFailed
 
 _SLACK: Final = (".slack.com", ".slack-gov.com")
 _TIMEOUT_S: Final = 10
-#: So often Slack may send us on, to itself.
+#: So many redirects are followed, each only to Slack itself.
 _MOST_STEPS: Final = 4
 _SENT_ON: Final = frozenset({301, 302, 303, 307, 308})
 
 
 async def fetched(url: str, api: URL, token: str, proxy: str | None, most_bytes: int) -> bytes:
-    """Return at most `most_bytes` + 1 bytes of the file at `url`; `api` is where the Web API is.
+    """Return at most `most_bytes` + 1 bytes of the file at `url`; `api` is the Web API's address.
 
-    The address comes with a message, and whoever shares a file that lies elsewhere writes it. Each
-    step of the way is looked at. Raises SurfaceFailed where one is not Slack's, or Slack does not
+    The address comes with a message, and whoever shares a file that lies elsewhere writes it, so
+    each step of the way is checked. Raises SurfaceFailed if one is not Slack's, or Slack does not
     give the file out.
     """
     try:
@@ -37,13 +37,13 @@ async def fetched(url: str, api: URL, token: str, proxy: str | None, most_bytes:
                         return await _given_out(response, most_bytes + 1)
                     place = place.join(URL(response.headers.get("Location", "")))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        # ValueError: an address that none can be, its host's name among it
+        # ValueError: the address, or the name of its host, is not valid
         raise SurfaceFailed(f"the file cannot be fetched: {type(error).__name__}") from None
     raise SurfaceFailed("Slack sends us on and on for the file", lasting=True)
 
 
 def _check(place: URL, api: URL) -> None:
-    """Raise SurfaceFailed where an address is not Slack's, or would tell the token to others."""
+    """Raise SurfaceFailed if an address is not Slack's, or would tell the token to others."""
     host = place.raw_host or ""
     slacks = place.scheme == "https" and host.endswith(_SLACK) and place.is_default_port()
     if not (slacks or place.origin() == api.origin()) or place.user or place.password:

@@ -1,5 +1,4 @@
-"""Files in the threads of cards, and under words that are shown in part: one that could not be put
-there now is put there soon."""
+"""Attaches files to cards and to words that are shown in part, and tries again what failed."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.slack")
 
-#: So many files wait at most; a card whose file waits no more gets it at its next edit or start.
+#: So many files wait at most; a card whose file was dropped gets it at its next edit or start.
 _MOST: Final = 100
 _FIRST_PAUSE_S: Final = 5
 _LONGEST_PAUSE_S: Final = 60
@@ -34,8 +33,9 @@ class _Waiting(NamedTuple):
 
 
 class Files:
-    """A card that is cut is approved by nobody before its file stands, and whoever reads a part of
-    words looks for the whole: none is left without it because Slack failed once."""
+    """Puts files into threads. A card that is cut cannot be approved before its file stands, and
+    whoever reads a part of words needs the whole: neither is left without because Slack failed
+    once."""
 
     def __init__(self, rest: Rest, world: World) -> None:
         self._rest = rest
@@ -45,17 +45,17 @@ class Files:
 
     @property
     def waiting(self) -> int:
-        """How many files are still to be put there."""
+        """How many files still wait to be put into their threads."""
         return len(self._waiting)
 
     async def attach(
         self, proposal_id: str, ts: str, attachment: Attachment | None, *, whole: bool = False
     ) -> bool:
-        """Put a card's file into its thread, once; False where that failed, and is tried again by
-        itself unless it will not help.
+        """Put a card's file into its thread, once; return False if that failed.
 
-        Raises SurfaceFailed where the card was `whole` before an edit and it may go better soon:
-        the edit is tried again, and the card counts as whole meanwhile.
+        It is then tried again by itself, unless the failure is lasting. If the card was `whole`
+        before this edit and the failure passes, SurfaceFailed is raised instead: the edit is tried
+        again, and the card counts as whole meanwhile.
         """
         self._waiting.pop(proposal_id, None)
         if attachment is None:
@@ -72,8 +72,10 @@ class Files:
         return True
 
     async def follow(self, ts: str, attachment: Attachment) -> None:
-        """Put the whole of words under the part of them that is shown, now or soon, until the bot
-        ends. Nothing waits for that: what they ask for can be answered."""
+        """Put the whole of words under their shown part, now or soon, until the bot ends.
+
+        Nothing waits for it: what the words ask for can be answered without.
+        """
         try:
             await self._rest.attached(ts, attachment)
         except SurfaceFailed as failure:
@@ -82,7 +84,7 @@ class Files:
                 self._wait(f"{ts}:{attachment.name}", _Waiting(ts, attachment, of_card=False))
 
     async def make_due(self) -> None:
-        """At the start: have the open cards edited that stand without their file."""
+        """At the start, make due the open cards that stand without their file."""
 
         def unit(tx: Transaction) -> None:
             after = ""
@@ -98,7 +100,7 @@ class Files:
             log.warning("slack: cards without their file wait until they are edited")
 
     async def run(self) -> None:
-        """Try again what could not be put there, until cancelled."""
+        """Try again, until cancelled, to attach what could not be attached."""
         pause_s = _FIRST_PAUSE_S
         while True:
             await self._due.wait()
@@ -119,7 +121,7 @@ class Files:
         self._due.set()
 
     async def _again(self, name: str, waiting: _Waiting) -> bool:
-        """Try once more; False where it is to be tried again."""
+        """Try once more; return False if it must be tried again."""
         try:
             if waiting.of_card:
                 if not await self._put_there(name, waiting):
@@ -136,8 +138,7 @@ class Files:
         return True
 
     async def _put_there(self, name: str, waiting: _Waiting) -> bool:
-        """Put a file where it belongs, if it still does; False while no row says where the card
-        stands that the file is of."""
+        """Attach a file if it still belongs there; False while no row says where its card is."""
         if not waiting.of_card:
             await self._rest.attached(waiting.ts, waiting.attachment)
             return True

@@ -1,4 +1,7 @@
-"""Buttons, forms and slash commands: acknowledged at once, worked after that."""
+"""Takes buttons, forms and slash commands: stored, acknowledged at once, processed after that.
+
+Twins: `discord/asked.py` and `discord/interactions.py`.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,10 @@ from lifecycle.answers import Reply
 from lifecycle.ports import StoreUnavailable
 from lifecycle.stops.spooling import unavailable
 
-#: So long storing may take before it is acknowledged all the same: Slack gives three seconds.
+#: After so long it is acknowledged even if it is not stored yet: Slack gives three seconds.
 _STORED_S: Final = 1.5
 _ELSEWHERE: Final = "Signoff listens and decides in <#{}> alone."
-#: What of a command or an interaction is stored to work it.
+#: The parts of a command or an interaction that are stored to process it.
 _KEPT: Final = (
     *("user_id", "team_id", "channel_id", "text", "response_url"),
     *("user", "team", "channel", "container", "actions", "view"),
@@ -37,7 +40,10 @@ _KEPT: Final = (
 
 
 class Interactions:
-    """What people do with the bot's own controls. `heard_…` store, the others work."""
+    """Processes what people do with the bot's own controls.
+
+    The methods `heard_…` store before the acknowledgement; the others run after it.
+    """
 
     def __init__(
         self,
@@ -59,7 +65,7 @@ class Interactions:
         self._asides = asides
 
     async def heard_command(self, body: Mapping[str, Any]) -> str:
-        """Store a slash command; return the word that acknowledges it."""
+        """Store a slash command; return the words that acknowledge it."""
         user = str(body.get("user_id", ""))
         number = body.get("trigger_id") or body.get("response_url")
         text = str(body.get("text", ""))
@@ -69,7 +75,7 @@ class Interactions:
         return received(text)
 
     async def heard_button(self, body: Mapping[str, Any]) -> None:
-        """Store a pressed button; Reject asks for the reason at once."""
+        """Store a pressed button; Reject opens the form for the reason at once."""
         asked = pressed(body)
         if asked is None:
             return
@@ -83,7 +89,7 @@ class Interactions:
             self._asides.begin(self._ask_why(asked, trigger))
 
     async def heard_form(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Store a form that was sent; return what is wrong with it."""
+        """Store a form that was sent; return what is wrong with it, None if nothing is."""
         sent = submitted(body)
         if sent is None:
             return None
@@ -112,7 +118,7 @@ class Interactions:
         await self._commands.slash(text, sender, url, user)
 
     async def button(self, event_id: str, body: Mapping[str, Any]) -> None:
-        """Carry out Approve; Reject has opened its form, and what is sent from there decides."""
+        """Carry out Approve. Reject has only opened its form: what is sent from there decides."""
         asked = pressed(body)
         if asked is not None and asked.signal is Signal.APPROVE:
             await self._decided(event_id, asked)
@@ -132,13 +138,12 @@ class Interactions:
         *,
         unstored: bool,
     ) -> bool:
-        """Store it, and say whether it is new; what is slow to be stored is taken for new.
+        """Store it, and return whether it is new. If storing takes long, return True: it goes on.
 
-        Nobody is to read that it timed out, and send again what is done: it goes on being stored.
-        What `stops` something is waited for: whoever sent it may believe in it once Slack is quiet,
-        and sending it again harms nothing. Reject stops nothing yet, and its form must open while
-        its trigger lives. Raises StoreUnavailable where it is known by then that it cannot be
-        stored.
+        Nobody should read that it timed out and send it again. What `stops` something is waited for
+        all the same: whoever sent it may trust in it once Slack shows no error, and sending it
+        again harms nothing. Reject itself stops nothing yet, and its form must open while its
+        trigger lives. Raises StoreUnavailable if it is known by then that it cannot be stored.
         """
         storing = self._stored(event_id, lane, kept, stops, unstored=unstored)
         taking = self._desk.workflow.world.background.spawn(storing)
@@ -149,7 +154,7 @@ class Interactions:
         return True
 
     async def _told_late(self, taking: asyncio.Task[bool], kept: Mapping[str, Any]) -> None:
-        """Tell whoever was acknowledged already where it could not be stored after all."""
+        """Tell whoever was acknowledged already if it could not be stored after all."""
         try:
             await asyncio.shield(taking)
         except StoreUnavailable:
@@ -169,8 +174,7 @@ class Interactions:
         *,
         unstored: bool,
     ) -> bool:
-        """Store it; where nothing can be stored a stop (`unstored`) is worked all the same: the law
-        spools it.
+        """Store it; if that fails, process a stop (`unstored`) all the same: the law spools it.
 
         Slack delivers neither a command nor a form a second time.
         """
@@ -179,7 +183,7 @@ class Interactions:
         except StoreUnavailable:
             if not unstored:
                 raise
-            # A stranger's stops nothing: nobody can fill the memory with what is tried again.
+            # A stranger stops nothing, and is tried once: else anybody could fill the memory.
             workflow = self._desk.workflow
             once = None if is_named(workflow.policy, user_of(kept)) else True
             working = self._inbox.work_unstored(event_id, lane, kept, stops, once=once)
@@ -205,7 +209,7 @@ class Interactions:
         self._asides.begin(saying, to=asked.user)
 
     async def _ask_why(self, asked: Pressed, trigger: str) -> None:
-        """Open the form at once: a trigger lives for 3 s."""
+        """Open the form at once, for a trigger lives for 3 s only."""
         try:
             await self._desk.web.call("views.open", trigger_id=trigger, view=modal(asked))
         except SurfaceFailed:

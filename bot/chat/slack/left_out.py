@@ -1,5 +1,7 @@
-"""Slack leaves events out where a workspace has more than it gives to one app: it says so in a form
-of its own, and what was decided meanwhile stands on the cards alone."""
+"""Notices that Slack leaves events out because a workspace has more than it gives to one app.
+
+Slack says so in a message of its own form; what was decided meanwhile stands on the cards alone.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _TYPE: Final = "app_rate_limited"
 
 
 def notice(app: AsyncApp, left_out: Callable[[], None]) -> None:
-    """Have `left_out` called where Slack says that it leaves events out; acknowledge its word."""
+    """Call `left_out` when Slack says that it leaves events out, and acknowledge that message."""
 
     async def noticed(
         body: Mapping[str, Any], next: Callable[[], Awaitable[BoltResponse]]

@@ -1,4 +1,7 @@
-"""What Slack delivers: stored before it is acknowledged, then given to who reads it."""
+"""Takes what Slack delivers: stored before it is acknowledged, then processed by kind.
+
+Twin: `discord/listening.py`; what cannot be stored is in `discord/unstored.py` there.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,12 @@ from bot.chat.turns import taking_turns_as
 from lifecycle.ports import StoreClosed, StoreUnavailable
 from lifecycle.proposal import ActorKind
 
-#: So long what cannot be stored is worked before Slack is left to deliver it again: it gives 3 s.
+#: What cannot be stored is processed for so long; then Slack, which gives 3 s, delivers it again.
 _WORKED_S: Final = 1.5
 
 
 class Listening:
-    """Routes events. `hear` returns what the acknowledgement says; `work` runs after it."""
+    """Routes events: `hear` runs before the acknowledgement and says its words, `work` after."""
 
     def __init__(self, desk: Desk, me: Me, commands: Commands, delivery: Delivery) -> None:
         workflow = commands.workflow
@@ -70,7 +73,7 @@ class Listening:
         )
 
     async def close(self) -> None:
-        """Let go: what is stored is taken up at the next start, nothing else is taken."""
+        """Take nothing more; what is stored is processed at the next start."""
         self._closed = True
         await self._commands.answers.close()
         await self.inbox.close()
@@ -115,7 +118,7 @@ class Listening:
             # A mention arrives twice, as app_mention and as message: it is one by its place.
             await self._heard_words(body, heard)
         elif event.get("channel") == self._rest.id and (words := replied(event)) is not None:
-            # They may wait for the ❌ that they explain, and no words on another card with them.
+            # Words may wait for the ❌ that they explain: those on another card have another lane.
             number, lane = f"reply:{event['channel']}:{event['ts']}", f"{user}:{words.message_ts}"
             await self._keep("reply", body, number, lane)
 
@@ -127,12 +130,12 @@ class Listening:
         except StoreUnavailable:
             if typed(heard.text).word not in HEARD_UNSTORED and stops is None:
                 raise
-            # As with a ❌: where nothing can be stored a stop is heard, and the law spools it. Who
-            # withdraws a proposal is told that nothing was done.
+            # If nothing can be stored, a stop is processed all the same, and the law spools it.
+            # Whoever withdraws a proposal is told that nothing was done.
             await self._stops(event_id, lane, self._payload("said", body, event_id), stops)
 
     async def _heard_edit(self, body: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """Keep the edit of a command, to note that it changes nothing."""
+        """Keep the edit of a command, so that the trail notes that it changes nothing."""
         changed = event.get("message") or event
         user, edited = str(changed.get("user") or ""), changed.get("edited") or {}
         if not edited or user in ("", self._me.user):
@@ -148,23 +151,23 @@ class Listening:
             return
         about_card = heard.message_ts if heard.channel == self._rest.id else ""
         stops = stop_by(about_card, heard.signal, added=heard.added)
-        # One lane a card: what ana took back must not count when ben's comes right behind it.
+        # Each card has one lane: what ana took back must not count with ben's ✅ right behind it.
         lane = card_lane(heard.message_ts, heard.signal, heard.user)
         try:
             await self._keep("reaction", body, event_id, lane, stops)
         except StoreUnavailable:
             payload = self._payload("reaction", body, event_id)
             if heard.signal is not Signal.STOP:
-                if stops is not None:  # a ✅ was taken off, and must open nothing with others'
+                if stops is not None:  # a ✅ was taken off, and must open nothing with others' ✅
                     self._held(event_id, lane, payload, stops)
                 raise
-            # Where nothing can be stored a ❌ must be heard all the same: the law spools it.
+            # If nothing can be stored, a ❌ must be processed all the same: the law spools it.
             await self._stops(event_id, lane, payload, stops)
 
     async def _stops(
         self, event_id: str, lane: str, payload: Payload, stops: StopOf | None
     ) -> None:
-        """Work a stop that cannot be stored. Raises StoreUnavailable where that takes its time."""
+        """Process an unstored stop. Raises StoreUnavailable if that takes longer than 1.5 s."""
         working = self._held(event_id, lane, payload, stops)
         await asyncio.wait({working}, timeout=_WORKED_S)
         if not working.done():
@@ -174,15 +177,16 @@ class Listening:
     def _held(
         self, event_id: str, lane: str, payload: Payload, stops: StopOf | None
     ) -> asyncio.Task[None]:
-        """Return what works it, and holds what it stops until that is done: Slack takes minutes to
-        deliver again what was not acknowledged.
+        """Return the task that processes what cannot be stored, and holds what it stops until that
+        is done: Slack may take minutes to deliver it again.
 
-        One emoji of somebody's on a message is tried, however often it is put there and taken off,
-        and none of a stranger's: nobody can fill the memory while nothing can be stored for hours.
+        Of the same emoji of one account on a message only one is tried, however often it is put
+        there and taken off. A stranger's emoji is tried once, so that nobody can fill the memory
+        while nothing can be stored for hours.
         """
         said = reacted(payload["event"]) if payload["kind"] == "reaction" else None
         key = event_id
-        if said is not None and stops is not None:  # a ❌ taken off is none that is put there again
+        if said is not None and stops is not None:  # else: a ❌ taken off is not the one put there
             key = f"{said.signal.name}:{said.message_ts}:{said.user}"
         working = self._unstored.get(key)
         if working is None:
@@ -214,7 +218,7 @@ class Listening:
     # -- after the acknowledgement --------------------------------------------------------
 
     async def work(self, event_id: str, payload: Payload) -> None:
-        """Work one stored event. Raises SurfaceFailed, StoreUnavailable: it waits then."""
+        """Process one stored event. Raises SurfaceFailed, StoreUnavailable: it is tried again."""
         with taking_turns_as(turn_of(self._workflow.policy, user_of(payload))):
             await self._work(event_id, payload)
 
@@ -246,7 +250,7 @@ class Listening:
         place = f"{heard.channel}:{heard.thread_ts}"
         sender = await self._speaking.sender(user, team_of(payload), event_id, place)
         if heard.bot and sender.kind is ActorKind.PERSON:
-            # An app that holds a person's token writes in their name: those are not their words.
+            # An app with a person's token writes in their name; those are not the person's words.
             account = f"{sender.account} through the app {heard.bot}"
             sender = stranger(SURFACE, account, event_id=event_id, place=place)
         if heard.channel != self._rest.id:
@@ -285,5 +289,5 @@ class Listening:
         if event.get("channel") == self._rest.id and ts:
             self._desk.board.lost([str(ts)])
             self._desk.seeds.gone(str(ts))
-            self._vanished.note(str(ts))  # before it is looked for: it may not be written down yet
+            self._vanished.note(str(ts))  # before the look for its row, which may not exist yet
             await card_deleted(self._workflow.world, SURFACE, str(ts))

@@ -1,4 +1,7 @@
-"""Slack as a surface: cards, kept messages, membership, and everything heard there."""
+"""Implements Slack as a surface: cards, kept messages, membership, and everything heard there.
+
+Twin: `discord/notifier.py`.
+"""
 
 from __future__ import annotations
 
@@ -29,21 +32,21 @@ log = logging.getLogger("signoff.slack")
 _PATIENCE_S: Final = 10
 _MEMBERSHIP_S: Final = 8
 _LONGEST_PAUSE_S: Final = 60
-#: Slack lets some 50 cards be read a minute: so many every five seconds leave room for a ✅ that is
-#: looked at and for windows that close.
+#: Slack lets some 50 cards be read a minute. Reading so many every five seconds leaves room for
+#: cards whose ✅ is checked and for windows that close.
 _READ_AT_ONCE: Final = 3
 
 
 class SlackSurface:
     """Implements Surface over one channel of one workspace.
 
-    Before it serves, and while Slack cannot be reached, all stays due.
+    Before it serves, and while Slack cannot be reached, everything stays due.
     """
 
     name = SURFACE
 
     def __init__(self, settings: SlackSettings) -> None:
-        """Take the settings; nothing is opened before `serve`."""
+        """Take the settings; nothing connects before `serve`."""
         self.settings = settings
         self.desk: Desk | None = None
         self.listening: Listening | None = None
@@ -84,12 +87,12 @@ class SlackSurface:
         finally:
             for task in running:
                 task.cancel()
-            # First lets go of what is being answered, so that it is kept: then calls are given up.
+            # What is being answered is cancelled first, so that it stays stored; then calls are.
             await listening.close()
             desk.web.leave()
             await asyncio.gather(*running, return_exceptions=True)
             desk.hearing.lost("stopped")
-            await listening.close()  # of what came while the connection was closing
+            await listening.close()  # once more, for what came while the connection was closing
 
     # -- cards ----------------------------------------------------------------------------
 
@@ -98,27 +101,27 @@ class SlackSurface:
         return await Cards(await self._at_work()).post(content, claim, self._found_again)
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
-        """Render a card anew where it stands; at the end its seeds and buttons go."""
+        """Render a card anew where it stands; a final card loses its seeds and buttons."""
         return await Cards(await self._at_work()).edit(content, card)
 
     async def say(self, message: Message) -> str | None:
-        """Say one kept message: words to the channel, an answer in the thread it belongs to."""
+        """Say one kept message: words to the channel, an answer in its thread."""
         return await said(await self._at_work(), message)
 
     # -- reading --------------------------------------------------------------------------
 
     async def read_card(self, card: Card) -> bool:
-        """Apply what stands on a card; True where it was read or nothing can have been missed."""
+        """Apply what stands on a card; True if it was read or nothing can have been missed."""
         if self._reading is None or self.desk is None or self.desk.presence.blind is not None:
             return False
         return await self._reading.read_card(card)
 
     async def catch_up(self) -> int:
-        """Read all open cards after a gap, and every few minutes."""
+        """Read open cards after a gap and every few minutes; return how many decisions came."""
         return await self._reading.catch_up() if self._reading is not None else 0
 
     async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
-        """Ask Slack who of these people is a full member of the workspace now."""
+        """Ask Slack which of these people are full members of the workspace now."""
         desk = self.desk
         if desk is None:
             return {}
@@ -151,12 +154,11 @@ class SlackSurface:
         return tuple(lines)
 
     def heard_since(self) -> int | None:
-        """Return since when the connection stands, None where none does."""
+        """Return since when the connection stands (ms UTC), None if none does."""
         return self.desk.hearing.since_ms if self.desk else None
 
     async def stops_heard(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ where some may have been missed; False where it cannot be read
-        now."""
+        """Hear every ❌ on a card if some may have been missed; False if it is unreadable now."""
         if self.desk is None or self.listening is None or self._reading is None:
             return False
         store = self.desk.workflow.world.store
@@ -169,7 +171,7 @@ class SlackSurface:
         return await self.listening.reactions.stops_heard(card)
 
     def trouble(self) -> Trouble | None:
-        """Return what people on other surfaces should know, None where all is well."""
+        """Return what people on other surfaces should know, None if all is well."""
         return self.desk.hearing.trouble() if self.desk else None
 
     # -- inside ---------------------------------------------------------------------------
@@ -179,12 +181,12 @@ class SlackSurface:
         return Doors(settings.app_token, settings.signing_secret, settings.entry.http)
 
     def _found_again(self, message_ts: str) -> None:
-        """A card stands, and may have been given ❌ or ✅, since before it is written down."""
+        """Have a card read that stood before its row: it may bear ❌ or ✅ already."""
         if self._reading is not None:
             self._reading.found_again(message_ts)
 
     async def _known(self, desk: Desk) -> Me:
-        """Ask Slack who the bot is until it says so; a wrong token ends the start."""
+        """Ask Slack who the bot is until it answers; a wrong token ends the start."""
         pause_s = 1
         while True:
             try:

@@ -1,5 +1,8 @@
-"""Whether the bot is in its channel, and who else: a connection stands all the same where it was
-put out, and a channel may be shared with another organisation at any time."""
+"""Watches whether the bot is in its channel, and whether people of another organisation are.
+
+A connection stands even if the bot was removed from the channel, and a channel may be shared with
+another organisation at any time.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,10 @@ from lifecycle.located import located
 
 log = logging.getLogger("signoff.slack")
 
-#: Slack does not always say that the bot was put out, so that it is looked again after so long.
+#: Slack does not always say that the bot was removed, so the channel is looked at after so long.
 _LOOK_S: Final = 30
-#: Events after which it is looked at once; some come as a message's subtype, the first as a type.
+#: Events after which the channel is looked at immediately; those of the app come as a type, some of
+#: the others as the subtype of a message.
 _OF_APP: Final = frozenset({"app_uninstalled", "tokens_revoked"})
 _OF_CHANNEL: Final = frozenset(
     f"{kind}_{what}"
@@ -30,8 +34,8 @@ _OF_MEMBER: Final = frozenset({"member_left_channel", "member_joined_channel"})
 
 
 class Presence:
-    """Looks at the channel now and then; `blind` says why nothing of it can be heard, `shared` is a
-    warning where others are in it."""
+    """Looks at the channel now and then. `blind` says why nothing of it can be heard; `shared` is a
+    warning if people of another organisation are in it."""
 
     def __init__(self, web: SlackWeb, channel: str, hearing: Hearing) -> None:
         self._web = web
@@ -42,7 +46,7 @@ class Presence:
         self.shared: str | None = None
 
     def heard(self, event: Mapping[str, Any], me: str) -> None:
-        """Look at once where an event says that something became of the channel, or of us there."""
+        """Have the channel looked at soon if an event says that it, or our place in it, changed."""
         kinds = {event.get("type"), event.get("subtype")}
         ours = event.get("channel") == self._channel
         member = bool(kinds & _OF_MEMBER) and event.get("user") == me
@@ -50,7 +54,7 @@ class Presence:
             self._asked.set()
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Look every 30 s, and after such events, until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_S):
@@ -59,7 +63,7 @@ class Presence:
             await self.look()
 
     async def look(self) -> None:
-        """Look at the channel; where Slack does not say how it stands, nothing is known anew."""
+        """Look at the channel; if Slack does not say how it stands, what was known stays."""
         try:
             seen = await channel_seen(self._web, self._channel)
         except SurfaceFailed as failure:
@@ -71,7 +75,7 @@ class Presence:
         self.note(seen)
 
     def note(self, seen: Seen) -> None:
-        """Take what a look said: nothing is heard, or it is heard and what was missed is read."""
+        """Note what a look said: nothing is heard, or it is again and missed cards are read."""
         blind = seen.blind
         for words, before in ((blind, self.blind), (seen.shared, self.shared)):
             if words not in (None, before):

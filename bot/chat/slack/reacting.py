@@ -1,4 +1,7 @@
-"""What becomes of one emoji that was heard, after it was acknowledged."""
+"""Processes one emoji that was heard, after it was acknowledged.
+
+`reactions.py` reads whole cards. Twin of both: `discord/reactions.py`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from lifecycle.proposal import ActorKind
 
 
 class Reacting:
-    """Gives an emoji its effect. On what people and other apps say it means nothing."""
+    """Gives an emoji its effect. On messages of people and other apps it has none."""
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class Reacting:
         self._asides = asides
 
     async def reacted(self, event_id: str, payload: Payload) -> None:
-        """Work one emoji. Raises SurfaceFailed, StoreUnavailable: it waits then."""
+        """Process one emoji. Raises SurfaceFailed, StoreUnavailable: it is tried again."""
         heard = reacted(payload["event"])
         if heard is None or await self._is_talk(heard):
             return
@@ -83,7 +86,7 @@ class Reacting:
             self._asides.begin(self._told(heard, reply), to=heard.user)
 
     async def _is_talk(self, heard: Reacted) -> bool:
-        """Say whether it is on no message of ours; a card is ours under whichever app it stands.
+        """Say whether the emoji is on no card of ours; a card is ours under whichever app.
 
         Slack names the author of whatever the bot posts, and of webhooks none.
         """
@@ -95,14 +98,14 @@ class Reacting:
         return await self._shared_card(heard) is None
 
     def may_be_of(self, heard: Reacted) -> bool:
-        """Say whether it may be on a message of ours, or on one that somebody shared."""
+        """Say whether the emoji may be on a message of ours, or on one that shares one."""
         return heard.author == self._me.user or self._original(heard) is not None
 
     def _original(self, heard: Reacted) -> str | None:
         return self._copies.original(f"{heard.channel}:{heard.message_ts}")
 
     async def _shared_card(self, heard: Reacted) -> str | None:
-        """Return which proposal's card somebody shared there; None where it is none."""
+        """Return the proposal whose card the message shares; None if it shares none."""
         original = self._original(heard)
         card = await self._incoming.card(original) if original is not None else None
         return card.proposal_id if card is not None else None
@@ -115,37 +118,38 @@ class Reacting:
             await self._speaking.hint(heard.user, heard.message_ts, reply)
 
     async def _is_of_a_card(self, heard: Reacted, reply: Reply | None) -> bool:
-        """Say whether somebody is to be told: not of an emoji on what is no forgotten card."""
+        """Say whether the giver is to be told. If no row knows the message, only if it looks like
+        the card of a proposal that is not on record."""
         if reply is not UNKNOWN:
             return True
         proposal_id = await self._looks.card_in(heard.message_ts, heard.user)
         return proposal_id is not None and not await self._incoming.knows(proposal_id)
 
     async def _stands(self, heard: Reacted) -> bool:
-        """Say whether a ✅ is still there, after any ❌; a ❌ counts however short it stood."""
+        """Say whether a ✅ still stands, after hearing any ❌; a ❌ counts in any case."""
         card = await self._world.store.read(lambda tx: tx.cards.find(SURFACE, heard.message_ts))
         if heard.signal is Signal.STOP or card is None or not await self._incoming.open(card):
             return True
         try:
             return await self._reactions.stands(heard, card)
         except CardGone:
-            return True  # no current card: the law says so
+            return True  # the law answers that this is no current card
 
     async def _card_written(self, ts: str) -> None:
-        """Wait where the message may be a card that is posted and not written down yet."""
+        """Wait for delivery if the message may be a card that has no row yet."""
         if await self._world.store.read(lambda tx: tx.cards.find(SURFACE, ts)) is None:
             async with self._delivery.held():
                 await self._incoming.early.look_sooner()
 
     def _may_decide(self, sender: Sender) -> bool:
-        """Say whether a card is to be looked at for whoever this is: Slack lets few be looked at a
-        minute, and whoever sees one can put an emoji there as often as they like."""
+        """Say whether a card is to be read for this sender. Slack lets few be read a minute, and
+        whoever sees a card can put an emoji on it as often as they like."""
         policy = self._workflow.policy
         by_person = sender.kind is ActorKind.PERSON
         return by_person or (sender.id is not None and sender.id == policy.orchestrator)
 
     async def _counts(self, heard: Reacted) -> bool:
-        """Say whether what was given stands still, or what was taken off in no other tone."""
+        """Say whether a given signal stands still, or a removed one in no other skin tone."""
         if heard.added:
             return await self._stands(heard)
         return not await self._another_tone_stands(heard)

@@ -1,4 +1,7 @@
-"""Emoji on cards: heard as events, and read from the card after a gap."""
+"""Reads emoji from cards, after a gap and before something is decided.
+
+`reacting.py` processes emoji that are heard as events. Twin of both: `discord/reactions.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,19 @@ from lifecycle.policy import Policy
 from lifecycle.records import Card
 from lifecycle.state import State
 
-#: Of so many cards it is remembered who stood there.
+#: For so many cards it is remembered who stood under them.
 _MOST_CARDS: Final = 1_000
-#: What is tried again waits so long at most for the card here.
+#: A `retry` waits at most so long for the reading of the card here.
 _LOOKED_S: Final = 10.0
-#: So long Slack may take to say who stands under a card inside its window, which must be read
-#: before that closes: the law asks for whoever is to stop it, and as long, once more.
+#: So long Slack may take to say who the people under a card inside its window are. The card must be
+#: read before the window closes, and the law asks about whoever stops it once more, as long.
 _SAID_S: Final = 4.0
 _UNSAID: Final = "Slack does not say in time who stands under a card"
 _Tell = Callable[[Sender, str, Reply], None]
 
 
 class Reactions:
-    """Reads whole cards: never the shortened lists, never a list that does not fit its count."""
+    """Reads whole cards: never Slack's shortened lists, nor a list that is short of its count."""
 
     def __init__(self, desk: Desk, me: Me, lanes: Lanes, *, tell: _Tell) -> None:
         self._workflow = desk.workflow
@@ -44,15 +47,15 @@ class Reactions:
         self._accounts = desk.accounts
         self._me = me
         self._tell = tell
-        #: Who stood under a card when it was last read.
+        #: By message ts, who stood under a card when it was last read.
         self._stood: dict[str, frozenset[str]] = {}
 
     async def found(self, card: Card, message_ts: str) -> Found:
         """Return who stands under the card in this message. Raises CardGone, SurfaceFailed.
 
-        Where Slack does not say who somebody is, what stands under ❌ is carried out all the same.
-        Inside its window nothing else on a card counts, and Slack must say it soon; before, no ✅
-        does until Slack says it.
+        If Slack does not say who somebody is, what stands under ❌ is carried out all the same.
+        Inside its window nothing but ❌ counts, so that is enough; before, SurfaceFailed is raised
+        unless a ❌ stopped it, for no ✅ counts until Slack says whose it is.
         """
         said_s = _SAID_S if await self._in_window(card) else None
         found, unsaid = await self._looked(message_ts, self._workflow.policy, said_s)
@@ -63,7 +66,7 @@ class Reactions:
         return found
 
     async def _in_window(self, card: Card) -> bool:
-        """Say whether it executes: no approval is waited for any more then."""
+        """Say whether the proposal executes: then no approval is waited for any more."""
         store = self._workflow.world.store
         proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
         return proposal is not None and proposal.state is State.EXECUTING
@@ -71,12 +74,16 @@ class Reactions:
     async def _looked(
         self, message_ts: str, policy: Policy, said_s: float | None
     ) -> tuple[Found, SurfaceFailed | None]:
-        """Return who stands under the card, by the config alone where Slack does not say who they
-        are within so many seconds, and why it does not. Raises CardGone, SurfaceFailed."""
+        """Return who stands under the card, and why Slack does not say who they are, or None.
+
+        If Slack does not say so within `said_s` seconds (None: no limit), the config alone tells
+        who they are. Raises CardGone, SurfaceFailed.
+        """
         until = None if said_s is None else asyncio.get_running_loop().time() + said_s
         mine, unsaid = self._me.user, None
-        # Asking who they are takes time, in which somebody may take a ✅ off: the card itself is
-        # read last. Slack lets few cards be read a minute: who stood there before is asked first.
+        # Asking who people are takes time, in which somebody may take a ✅ off, so the card is read
+        # last. As Slack lets few cards be read a minute, those who stood there before are asked
+        # about first: then one reading is enough.
         known = await self._who_stood(message_ts, policy, until)
         while True:
             asked_ms = self._workflow.world.clock.now_ms()
@@ -86,7 +93,7 @@ class Reactions:
                 break
             for user in sorted(there - known.keys()):
                 known[user] = self._accounts.named(policy, user, self._me.team)
-                if unsaid is None:  # once it does not say, no ❌ waits for each of the others
+                if unsaid is None:  # after one failure it is not asked again: a ❌ must not wait
                     try:
                         known[user] = await self._said(policy, user, until)
                     except SurfaceFailed as failure:
@@ -95,7 +102,7 @@ class Reactions:
         return self._found(users, known, asked_ms), unsaid
 
     async def _said(self, policy: Policy, user: str, until: float | None) -> Sender:
-        """Return who Slack says somebody is; raises SurfaceFailed, also where it is too late."""
+        """Return who Slack says somebody is; raises SurfaceFailed, also at loop time `until`."""
         try:
             async with asyncio.timeout_at(until):
                 return await self._accounts.sender(policy, user, self._me.team)
@@ -118,8 +125,8 @@ class Reactions:
     async def _who_stood(
         self, message_ts: str, policy: Policy, until: float | None
     ) -> dict[str, Sender]:
-        """Return who stood under the card when it was last read, as far as Slack can be asked:
-        whoever is missing may have gone from it."""
+        """Return who stood under the card when it was last read, as far as Slack can be asked. It
+        does not matter who is missing: they may be gone from the card."""
         known = dict[str, Sender]()
         with suppress(SurfaceFailed):
             for user in sorted(self._stood.pop(message_ts, ())):
@@ -133,11 +140,11 @@ class Reactions:
             self._stood.pop(next(iter(self._stood)))
 
     async def stands(self, given: Reacted, card: Card) -> bool:
-        """Say whether a ✅ still stands in any tone; raises CardGone, SurfaceFailed.
+        """Say whether a ✅ still stands, in any skin tone; raises CardGone, SurfaceFailed.
 
-        Slack promises no order of events, and delivers late ones again. A ❌ that stands on the
-        card with it, and was not heard of yet, is heard first; so is one on another surface, and
-        that a ✅ is gone by which somebody else approved.
+        Slack promises no order of events, and delivers late ones again. So what was not heard yet
+        is heard first: a ❌ on this card or on another surface, and the removal of a ✅ by which
+        somebody else approved.
         """
         await self.elsewhere_heard(card.proposal_id)
         lists = listed(await self._rest.read(given.message_ts))
@@ -152,24 +159,24 @@ class Reactions:
         return given.user in approving.users
 
     async def heard_before(self, text: str) -> bool:
-        """Hear a ❌ before a typed command lets anything begin; False where the card cannot be read
-        now, and that stands in the way."""
+        """Hear every ❌ before a typed command lets anything begin; False if the card cannot be
+        read now and that holds the command up."""
         proposal_id = begun_id(text)
         if proposal_id is None:
             return True
         if not tries_again(text):
             return await self.stopped_first(proposal_id)
         await self.elsewhere_heard(proposal_id)
-        # Slack may let nothing be read for minutes: what is to be taken back waits for no more.
+        # Slack may let nothing be read for minutes, and `retry` may be what takes something back.
         looking = self._workflow.world.background.spawn(self._card_heard(proposal_id))
         await asyncio.wait({looking}, timeout=_LOOKED_S)
         if looking.done():
-            looking.result()  # raises where the store cannot be read: it waits then
+            looking.result()  # raises if the store cannot be read: then the command waits
         return True
 
     async def stopped_first(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌, here and elsewhere, before an approval that is no emoji on a
-        card; False where the card here cannot be read now."""
+        """Hear every ❌, here and elsewhere, before an approval that is no emoji on a card; False
+        if the card here cannot be read now."""
         await self.elsewhere_heard(proposal_id)
         return await self._card_heard(proposal_id)
 
@@ -179,14 +186,14 @@ class Reactions:
         return card is None or not card.message_ids or await self.stops_heard(card)
 
     async def elsewhere_heard(self, proposal_id: str) -> None:
-        """Wait until every ❌ on the other surfaces is heard, as long as that is worth it."""
+        """Wait until every ❌ on the other surfaces is heard, for as long as that is worth it."""
         await self._catching_up.elsewhere.heard_in_time(proposal_id)
 
     async def stops_heard(self, card: Card) -> bool:
-        """Hear what stands under ❌ of the card here.
+        """Hear every ❌ on the card here.
 
-        False where it cannot be read now. Where Slack refuses for good that the bot reads it, what
-        a person says in words counts alone.
+        False if it cannot be read now. If Slack refuses for good that the bot reads it, True: then
+        only what a person says in words counts.
         """
         try:
             found = await self.found(card, card.message_ids[-1])
@@ -215,11 +222,11 @@ class Reactions:
         return count
 
     def alone(self, message_ts: str) -> asyncio.Lock:
-        """Return what is held while a card is read, and while what was taken off is worked."""
+        """Return the lock held while a card is read, and while a removed emoji is processed."""
         return self._catching_up.alone(message_ts)
 
     async def still_stands(self, taken: Reacted) -> bool:
-        """Say whether the person has the same signal there in another skin tone."""
+        """Say whether the person has put the same signal there in another skin tone."""
         message = await self._rest.read(taken.message_ts)
         others = [
             each

@@ -1,4 +1,7 @@
-"""Words under a card: the reason that follows a bare ❌."""
+"""Reads words under a message: the reason that follows a bare ❌, or the answer to a question.
+
+Twin: `discord/reasons.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, Final
 
 from bot.chat.slack.text import unescape
 
-#: Words may be posted with a picture, and into the channel as well.
+#: Subtypes of words: plain, also sent to the channel, or posted with a file.
 _WORDS: Final = frozenset({None, "thread_broadcast", "file_share"})
 
 
@@ -22,7 +25,7 @@ class Replied:
 
 
 def replied(event: Mapping[str, Any]) -> Replied | None:
-    """Read a message event; None where it is no person's reply in a thread."""
+    """Read a message event; None if it is no person's reply in a thread."""
     thread, ts = event.get("thread_ts"), event.get("ts")
     if event.get("subtype") not in _WORDS or event.get("bot_id") or not event.get("user"):
         return None

@@ -1,4 +1,7 @@
-"""A card in Block Kit: the bot's fields in two columns, what an agent wrote as plain text."""
+"""Renders a card in Block Kit: the bot's fields in two columns, what an agent wrote as plain text.
+
+Twin: `discord/render.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from bot.chat.slack.text import escape, measure
 
 Block = dict[str, Any]
 
-#: 50 blocks, 3,000 characters a section, 2,000 a field of one, about 13,000 in all.
+#: Slack takes 50 blocks, 3,000 characters a section, 2,000 a field, about 13,000 in all.
 LIMITS: Final = Limits(value=1900, label=150, fields=36, total=9_000, measure=measure)
 _FACTS_A_BLOCK: Final = 5
 _LONGEST_TEXT: Final = 2_000
 _LONGEST_HEADER: Final = 150
 _LONGEST_LINE: Final = 2_900
-#: Of words that are too long so much is shown: of the beginning as escaped, of the end as written.
+#: So much of too long words is shown: of the beginning as escaped, of the end as written.
 _HEAD: Final = 2_000
 _TAIL: Final = 300
 _REFUSED: Final = "Slack refused the whole card; all of it stands in the file in this thread."
@@ -43,7 +46,7 @@ REJECT: Final = "signoff_reject"
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What is sent: `text` is what a notification shows; `attachment` goes into the thread."""
+    """A message to send. `text` is what a notification shows; `attachment` goes into the thread."""
 
     text: str
     blocks: list[Block]
@@ -51,7 +54,10 @@ class Rendered:
 
 
 def rendered(content: CardContent, call: str | None = None) -> Rendered:
-    """Return the whole card within Slack's limits; `call` is the user group it may mention."""
+    """Return the whole card within Slack's limits; `call` is the user group to mention, if any.
+
+    It needs no event loop: large cards are rendered in a thread.
+    """
     fitted = fit(content, LIMITS)
     shown = fitted.content
     blocks = [
@@ -71,12 +77,12 @@ def rendered(content: CardContent, call: str | None = None) -> Rendered:
 
 
 def _unfolded(block: Block) -> Block:
-    """Tell Slack to show a section whole: a long one it may fold away behind "see more"."""
+    """Tell Slack to show a section whole; else it may fold a long one behind "see more"."""
     return block | {"expand": True} if block["type"] == "section" else block
 
 
 def short_card(content: CardContent) -> Rendered:
-    """Return the least a card can be, all of it attached: for when Slack refuses the whole."""
+    """Return the shortest form of a card, all of it attached, for when Slack refuses it whole."""
     whole = fit(content, replace(LIMITS, value=1, total=1))
     blocks = [
         header(content.title),
@@ -89,14 +95,14 @@ def short_card(content: CardContent) -> Rendered:
 
 
 def card_in(blocks: Sequence[Block]) -> str | None:
-    """Return which proposal's card blocks of ours are, by their last line; None for others."""
+    """Return which proposal's card these blocks are, by their last line; None if they are none."""
     lines = [element.get("text", "") for block in blocks for element in block.get("elements", ())]
     found = _FOOTER.search(lines[-1]) if lines and isinstance(lines[-1], str) else None
     return found[1] if found else None
 
 
 def called(usergroup: str) -> str:
-    """Return the one mention that the bot makes."""
+    """Return the only mention that the bot makes."""
     return f"{_CALL}{usergroup}> this waits for you"
 
 
@@ -106,8 +112,10 @@ def calls_in(blocks: Sequence[Block]) -> bool:
 
 
 def words_message(words: str, name: str) -> Rendered:
-    """Return words as literal text. Of long ones the beginning and the end are shown: the end says
-    what to do; all of it is attached then, as the file `name`.
+    """Return words as literal text.
+
+    Of long ones the beginning and the end are shown, for the end says what to do, and all of it is
+    attached as the file `name`.
     """
     if measure(words) <= _LONGEST_LINE:
         return Rendered(escape(words), [_section(words)])
@@ -127,7 +135,7 @@ def _section(text: str) -> Block:
 
 
 def header(title: str) -> Block:
-    """Return a header, cut to what Slack takes."""
+    """Return a header block, cut to what Slack takes."""
     text = title if measure(title) <= _LONGEST_HEADER else f"{title[: _LONGEST_HEADER - 30]}…"
     return {"type": "header", "text": {"type": "plain_text", "text": escape(text), "emoji": True}}
 
@@ -140,7 +148,7 @@ def _facts(facts: Sequence[Field]) -> Iterator[Block]:
 
 
 def _fact(fact: Field) -> Block:
-    """A moment is absolute, with how far away it is beside it, kept current by Slack itself."""
+    """Return a fact; beside a moment Slack itself keeps current how far away it is."""
     if fact.at_ms is None:
         return plain(fact.text)
     absolute, seconds = escape(without_span(fact.text)), fact.at_ms // 1000
@@ -166,7 +174,7 @@ def _instructions(content: CardContent) -> Iterator[Block]:
 
 
 def _buttons(content: CardContent) -> Iterator[Block]:
-    """The same two decisions as buttons, for whoever does not find the emoji."""
+    """Yield the emoji's decisions as buttons, for whoever does not find the emoji."""
     buttons = []
     if Signal.APPROVE.character in content.react:
         buttons.append(_button("Approve", APPROVE, "primary", content.proposal_id))
@@ -189,15 +197,15 @@ def _button(label: str, action_id: str, style: str, value: str) -> Block:
 
 
 def _label(label: str) -> Block:
-    """A label of the bot's own."""
+    """Return a label in bold; only labels of the bot's own are passed."""
     return {"type": "mrkdwn", "text": f"*{escape(label)}*", "verbatim": True}
 
 
 def plain(text: str) -> Block:
-    """Return literal text: no markup, no emoji names, no mention."""
+    """Return a block of literal text: no markup, no emoji names, no mention."""
     return {"type": "plain_text", "text": escape(text) or " ", "emoji": False}
 
 
 def context(text: Block) -> Block:
-    """Return a line in small print."""
+    """Return a block that shows a line in small print."""
     return {"type": "context", "elements": [text]}

@@ -1,4 +1,7 @@
-"""What is written to the channel: posts never doubled, edits, threads, notes to one person."""
+"""Writes to the channel: posts that are never doubled, edits, threads, notes to one person.
+
+Twin: `discord/rest.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _EVENT: Final = "signoff"
 _PAGE: Final = 200
 _GONE: Final = frozenset({"message_not_found", "thread_not_found"})
 _VERSION: Final = re.compile(r"-v\d+(?=\.txt$)")
-#: Slack is to look for no names in what is written; of an edit it would by default.
+#: Tells Slack to find no names in what is written; in an edit it would by default.
 _LITERAL: Final[Mapping[str, Any]] = {"parse": "none", "link_names": False}
 _CLOSED: Final = frozenset({"edit_window_closed", "cant_update_message"})
 
@@ -30,7 +33,7 @@ class EditRefused(SurfaceFailed):
 
 
 class Rest:
-    """The configured channel. A key names what must be posted once."""
+    """The configured channel. A key names what must be posted only once."""
 
     def __init__(self, web: SlackWeb, channel: str, clock: Clock) -> None:
         self.id = channel
@@ -48,11 +51,11 @@ class Rest:
         self._standing.me = user
 
     def doubt(self, keys: Iterable[str], since_ms: int = 0) -> None:
-        """Say that a former process may have posted these since then: they are looked for first."""
+        """Note that a former process may have posted these since then: look for them first."""
         self._standing.doubt(keys, since_ms)
 
     def age_ms(self, ts: str) -> int:
-        """Return for how long a message stands, by Slack's own clock."""
+        """Return how long a message has stood, in ms by Slack's own clock."""
         return self._web.clocks.slacks(self._clock.now_ms()) - int(float(ts) * 1000)
 
     async def post(
@@ -60,8 +63,8 @@ class Rest:
     ) -> str:
         """Post once under `key` and return the message's ts; raises SurfaceFailed.
 
-        Slack has no idempotency key: after an answer that was lost the next attempt looks for the
-        key among the metadata of what stands there.
+        Slack has no idempotency key. If an answer was lost, the next attempt looks for the key in
+        the metadata of the messages that stand there.
         """
         before = await self.posted_before(key, thread_ts)
         if before is not None:
@@ -86,7 +89,7 @@ class Rest:
         return str(answer["ts"])
 
     async def posted_before(self, key: str, thread_ts: str | None = None) -> str | None:
-        """Return where a post stands whose answer was lost; None where it is to be posted."""
+        """Return the ts of a post that is in doubt and does stand; None if it is to be posted."""
         return await self._standing.of(key, thread_ts)
 
     async def edit(self, ts: str, text: str, blocks: list[Block] | None = None) -> None:
@@ -102,32 +105,32 @@ class Rest:
             raise
 
     async def seed(self, ts: str) -> bool:
-        """Put ✅ and ❌ under a message; False where one is missing: seeds are comfort."""
+        """Put ✅ and ❌ under a message; return False if one is missing."""
         complete = True
         for signal in SEEDS:
             complete &= await self._react("reactions.add", ts, signal.slack_name, "already_reacted")
         return complete
 
     async def unseed(self, ts: str) -> None:
-        """Take the bot's own emoji away."""
+        """Take the bot's own emoji off a message."""
         for signal in SEEDS:
             await self._react("reactions.remove", ts, signal.slack_name, "no_reaction")
 
     async def pin(self, ts: str) -> None:
-        """Pin a message; comfort, so that a failure is nobody's trouble."""
+        """Pin a message. A failure is ignored: the pin is only a convenience."""
         with contextlib.suppress(SurfaceFailed):
             await self._web.call("pins.add", channel=self.id, timestamp=ts)
 
     async def unpin(self, ts: str) -> None:
-        """Take a pin off; comfort, as the pin is."""
+        """Take a pin off; a failure is ignored."""
         with contextlib.suppress(SurfaceFailed):
             await self._web.call("pins.remove", channel=self.id, timestamp=ts)
 
     async def attached(self, thread_ts: str, attachment: Attachment) -> None:
         """Put a file into the thread of a message, once. Raises CardGone, SurfaceFailed.
 
-        One of an earlier version serves as well: what was proposed never changes. A file of that
-        name which somebody else than the bot put there is not it.
+        A file of an earlier version serves as well, for what was proposed never changes. A file of
+        that name by somebody other than the bot does not.
         """
         if not await self._has_file(thread_ts, attachment.name):
             await self._web.upload(attachment.name, attachment.text, self.id, thread_ts)
@@ -135,14 +138,14 @@ class Rest:
     async def hint(
         self, user: str, words: str, thread_ts: str | None = None, *, at: str | None = None
     ) -> None:
-        """Say something to one person alone; comfort, so that a failure is nobody's trouble.
+        """Say something to one person alone; a failure is ignored.
 
         `at` is a channel whose name stands behind the words.
         """
         await self.tell(user, escape(words) + (f" <#{at}>" if at else ""), thread_ts)
 
     async def tell(self, user: str, text: str, thread_ts: str | None = None) -> None:
-        """Show text that is escaped already to one person alone, as `hint` does words."""
+        """Show text that is already escaped to one person alone; a failure is ignored."""
         arguments: dict[str, Any] = {"channel": self.id, "user": user, "text": text, **_LITERAL}
         if thread_ts:
             arguments["thread_ts"] = thread_ts
@@ -150,7 +153,7 @@ class Rest:
             await self._web.call("chat.postEphemeral", **arguments)
 
     async def link(self, ts: str) -> str | None:
-        """Return the address of a message, None where Slack does not tell it: it is comfort."""
+        """Return the address of a message, None if Slack does not tell it."""
         try:
             found = await self._web.call("chat.getPermalink", channel=self.id, message_ts=ts)
         except SurfaceFailed:
@@ -158,7 +161,7 @@ class Rest:
         return str(found.get("permalink") or "") or None
 
     async def card_in(self, ts: str) -> str | None:
-        """Return which proposal's card a message of ours is by its looks, None where it is none."""
+        """Return which proposal's card a message looks like; None if it is none or unread."""
         arguments: dict[str, Any] = {"latest": ts, "inclusive": True, "limit": 1}
         try:
             answer = await self._web.call("conversations.history", channel=self.id, **arguments)
@@ -186,7 +189,7 @@ class Rest:
         return message
 
     async def files_of(self, ts: str, thread_ts: str | None) -> list[dict[str, Any]]:
-        """Return the files of one message; events of a mention may come without them."""
+        """Return the files of one message, for the event of a mention may come without them."""
         replies = await self._web.call(
             "conversations.replies", channel=self.id, ts=thread_ts or ts, limit=_PAGE
         )
@@ -197,7 +200,8 @@ class Rest:
         try:
             await self._web.call(method, channel=self.id, timestamp=ts, name=name)
         except SlackRefused as refused:
-            return refused.error == harmless or refused.error in _GONE  # which lacks nothing
+            # On a message that is gone nothing is missing.
+            return refused.error == harmless or refused.error in _GONE
         except SurfaceFailed:
             return False
         return True

@@ -1,4 +1,7 @@
-"""Kept messages in words: in the thread they belong to, else in the channel."""
+"""Says kept messages in words: in the thread that they belong to, else in the channel.
+
+Twin: `discord/saying.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,13 @@ def said_key(message: Message) -> str:
 
 
 async def said(desk: Desk, message: Message) -> str | None:
-    """Say one message, once, and return the ts of words to the channel; raises SurfaceFailed."""
+    """Say one message, once; raises SurfaceFailed.
+
+    Returns the ts of a message of words, to which people can reply; None for anything else.
+    """
     words, key = message.body.get("text"), said_key(message)
     if message.kind == "permit":
-        # The permit itself is for the agent alone, and everybody reads the channel.
+        # The permit itself is not posted: it is for the agent alone, and everybody reads here.
         waits = f"{message.recipient}: {message.body.get('proposal_id')} is approved; its "
         await _in_thread(desk, message, key, escape(f"{waits}permit waits at the HTTP door."))
     elif isinstance(words, str):
@@ -51,9 +57,9 @@ async def _words(desk: Desk, key: str, told: str, name: str) -> str:
 
 
 async def _in_thread(desk: Desk, message: Message, key: str, text: str) -> str:
-    """Post where it belongs; where that takes nothing any more, in the channel.
+    """Post text in the thread that it belongs to; if that takes nothing any more, in the channel.
 
-    Return the thread that it stands in, or may begin.
+    Return the ts of the thread in which it stands, or which it may begin.
     """
     thread_ts = await _thread(desk, message.proposal_id)
     if thread_ts is not None:
@@ -67,7 +73,7 @@ async def _in_thread(desk: Desk, message: Message, key: str, text: str) -> str:
 
 
 async def _thread(desk: Desk, proposal_id: str | None) -> str | None:
-    """Return where an answer about a proposal belongs: where it was asked, else its card."""
+    """Return the thread for an answer: where the proposal was asked for, else its card's."""
 
     def place(tx: Transaction) -> str | None:
         proposal = tx.proposals.get(proposal_id or "")

@@ -1,4 +1,4 @@
-"""What Slack's own libraries tell of, in our words: each reason once, however much comes."""
+"""Logs what Slack's own libraries report in our words: each reason once, however much comes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _TICKET: Final = re.compile(r"ticket=[^&\s'\"]+")
 
 
 class Acknowledging(AsyncSocketModeHandler):
-    """Hears over a socket. What cannot be acknowledged any more Slack delivers again."""
+    """Hears over a socket. What can no longer be acknowledged Slack delivers again."""
 
     async def handle(self, client: SocketModeClient, req: SocketModeRequest) -> None:  # type: ignore[override]
-        """Have one envelope heard, and acknowledge it where the connection still stands."""
+        """Process one envelope, and acknowledge it if the connection still stands."""
         try:
             await super().handle(client, req)
         except ConnectionError as error:
@@ -30,18 +30,18 @@ class Acknowledging(AsyncSocketModeHandler):
 
 
 class NotTaken:
-    """Tells the log of what comes and cannot be taken: of a flood one line, and none at the end."""
+    """Logs why events are not taken: a failing store once a reason, and nothing while stopping."""
 
     def __init__(self) -> None:
-        """Nothing was told yet."""
+        """Begin with no reason logged."""
         self._told: set[str] = set()
 
     def taken(self) -> None:
-        """Something was taken: what is not from here on is news."""
+        """Note that something was taken: the next failure is news."""
         self._told.clear()
 
     async def failed(self, error: Exception) -> None:
-        """Tell why something was not taken; Slack is answered that it failed."""
+        """Log why something was not taken; Slack is answered that it failed."""
         if isinstance(error, StoreClosed):
             return  # the bot ends: the next start reads the cards, and Slack delivers again
         if not isinstance(error, StoreUnavailable):
@@ -54,7 +54,7 @@ class NotTaken:
 
 
 def library_log() -> logging.Logger:
-    """Return the SDK's own log: errors alone, each as one line."""
+    """Return the SDK's own log, set to errors alone, each in one line."""
     library = logging.getLogger("signoff.slack.sdk")
     library.setLevel(logging.ERROR)
     if not library.filters:

@@ -1,4 +1,7 @@
-"""The bot's own ✅ and ❌ under cards: put there and taken away behind everything else."""
+"""Puts the bot's own ✅ and ❌ under cards and takes them off, in a task of its own.
+
+Twin: `discord/seeds.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ log = logging.getLogger("signoff.slack")
 
 
 class Seeds:
-    """A queue of cards whose emoji are to be put or taken. They are comfort: people's count."""
+    """A queue of cards whose emoji are to be put or taken. Cards count without them."""
 
     def __init__(self, rest: Rest) -> None:
         self._rest = rest
@@ -21,23 +24,23 @@ class Seeds:
         self.missing: set[str] = set()
 
     def want(self, ts: str, seeded: bool) -> None:
-        """Have the emoji of a card put there, or taken away."""
+        """Have the emoji of a card put there, or taken off."""
         self._wanted.pop(ts, None)
         self._wanted[ts] = seeded
         self._due.set()
 
     def kept(self, ts: str, seeded: bool) -> None:
-        """A card was edited: at its end its emoji go; one that lacks some is tried again."""
+        """Note that a card was edited: a final one loses its emoji, missing ones are retried."""
         if not seeded or ts in self.missing:
             self.want(ts, seeded)
 
     def gone(self, ts: str) -> None:
-        """A message was deleted: it lacks nothing any more."""
+        """Forget a message that was deleted."""
         self._wanted.pop(ts, None)
         self.missing.discard(ts)
 
     async def run(self) -> None:
-        """Work through the queue, oldest first, until cancelled."""
+        """Process the queue, oldest first, until cancelled."""
         while True:
             await self._due.wait()
             self._due.clear()

@@ -1,4 +1,7 @@
-"""What the Slack surface is told by the config and the environment."""
+"""Reads the settings of the Slack surface from the config and the environment.
+
+Twin: `discord/settings.py`.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ class SlackSettings:
 
 
 def slack_settings(config: Config, environment: Mapping[str, str]) -> SlackSettings:
-    """Return the settings; raises StartFailed where Slack or a secret it needs is absent, or a
-    token is none."""
+    """Return the settings; raises StartFailed if Slack or a secret that it needs is missing, or if
+    a token has not the form of one."""
     entry = config.chat.slack
     if entry is None:
         raise StartFailed("chat.slack is not in the config.")

@@ -1,4 +1,4 @@
-"""Slack's events over HTTP: what Slack did not sign is read by nobody (design section 8)."""
+"""Lets Slack's events in over HTTP only if Slack signed them (design section 8)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lifecycle.located import located
 
 log = logging.getLogger("signoff.slack")
 
-#: Longer than what Slack sends to look at the certificate, in bytes.
+#: In bytes; what Slack sends to look at the certificate is shorter.
 _LONGEST_LOOK: Final = 1_024
 _UNREADABLE: Final = "This cannot be read.\n"
 _UNSIGNED: Final = "Slack's signature is missing or wrong.\n"
@@ -24,8 +24,8 @@ _UNSIGNED: Final = "Slack's signature is missing or wrong.\n"
 def only_signed(secret: str, callers: Callers) -> Middleware:
     """Return a middleware that lets through what is signed with `secret`, and answers the rest.
 
-    Bolt parses a body before it looks at who signed it, so that anybody could make it stumble. Of
-    `callers` those are left alone whose event is worked on.
+    Bolt parses a body before it checks the signature, so that anybody could make it stumble. A
+    connection of `callers` is not ended while its signed event is processed.
     """
     verifier = SignatureVerifier(secret)
 
@@ -52,9 +52,9 @@ def only_signed(secret: str, callers: Callers) -> Middleware:
 
 
 def _asks_for_the_certificate(body: bytes) -> bool:
-    """Say whether Slack only looks whether TLS holds before this address, which it does not sign.
+    """Say whether this is Slack's check of the TLS certificate, which it does not sign.
 
-    Anybody may ask that: nothing is read of it, and nothing follows.
+    Anybody may send that: nothing of it is read, and nothing follows.
     """
     if len(body) > _LONGEST_LOOK:
         return False
@@ -69,4 +69,4 @@ def _signed(verifier: SignatureVerifier, body: bytes, request: http.Request) -> 
     try:
         return verifier.is_valid_request(body, dict(request.headers))
     except (ValueError, TypeError, OverflowError):
-        return False  # a time that is no number, a signature that is no ASCII
+        return False  # a time that is not a number, or a signature beyond ASCII

@@ -1,4 +1,7 @@
-"""Who it was, and the one short note that they get."""
+"""Finds out who acted, and tells them once, in a short note, why it had no effect.
+
+Twin: `discord/hints.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from lifecycle.answers import Reply, Sender
 
 
 class Speaking:
-    """Knows people by what Slack says of their accounts, and tells them things once."""
+    """Knows people by what Slack says of their accounts, and tells each of them a thing once."""
 
     def __init__(self, desk: Desk, me: Me, asides: Asides) -> None:
         self._desk = desk
@@ -22,14 +25,14 @@ class Speaking:
         self._notes = Notes(desk.clock)
 
     async def sender(self, user: str, team: str, event_id: str, place: str | None = None) -> Sender:
-        """Return who acted; raises SurfaceFailed where Slack cannot be asked."""
+        """Return who acted; raises SurfaceFailed if Slack cannot be asked."""
         policy = self._desk.workflow.policy
         return await self._desk.accounts.sender(
             policy, user, team or self._me.team, event_id=event_id, place=place
         )
 
     async def hint(self, user: str, message_ts: str, reply: Reply | None) -> None:
-        """Say once why something on a card had no effect."""
+        """Tell somebody, once, why what they did on a card had no effect."""
         words = hint_of(reply)
         if reply is None or words is None:
             return
@@ -37,7 +40,7 @@ class Speaking:
             await self._desk.rest.hint(user, words + await self._where_it_stands(reply))
 
     async def _where_it_stands(self, reply: Reply) -> str:
-        """Return the link to the current card, for whoever decided on an old one."""
+        """Return a link to the current card, for somebody who decided on an old one."""
         proposal_id = reply.proposal_id
         if reply.code != "stale_card" or proposal_id is None:
             return ""
@@ -49,12 +52,12 @@ class Speaking:
         return f" It stands here: {link}" if link else ""
 
     def void(self, sender: Sender, message_ts: str, reply: Reply) -> None:
-        """Say that a ✅ counts for nothing, to whoever's it is; no window waits until it is."""
+        """Tell somebody, in a task, that their ✅ counts for nothing; no window waits for it."""
         user = sender.account.partition("/")[2]
         self._asides.begin(self.hint(user, message_ts, reply), to=user)
 
     async def elsewhere(self, user: str, channel: str, sender: Sender) -> None:
-        """Note a command in another channel, and say once where commands are read."""
+        """Note a command or an emoji in another channel, and say once where the bot listens."""
         await self._desk.workflow.note_ignored("", sender, "wrong_place")
         if self._notes.first(user, channel, "wrong_place"):
             other = Rest(self._desk.web, channel, self._desk.clock)

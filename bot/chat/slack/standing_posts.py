@@ -1,5 +1,8 @@
-"""What may stand in the channel although nobody knows where: Slack has no idempotency key, so it is
-looked for by the key in its metadata before it is posted again."""
+"""Finds posts that may stand in the channel although nobody knows where.
+
+Slack has no idempotency key, so a post is looked for by the key in its metadata before it is posted
+again. Twin: `discord/history.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from bot.chat.slack.calls import SlackWeb
 from lifecycle.ports import Clock
 
 _LOOK_BACK_MS: Final = 172_800_000
-#: So much may be wrong with what is known of Slack's clock, and with ours of before a restart.
+#: The known difference to Slack's clock, and our clock before a restart, may be wrong by so much.
 _CLOCKS_APART_MS: Final = 3_600_000
 _PAGES: Final = 5
 _PAGE: Final = 200
@@ -19,10 +22,10 @@ _MOST: Final = 5_000
 
 
 class StandingPosts:
-    """By key: since when it may have been posted, in ms.
+    """Knows by key since when (ms UTC) a post may stand.
 
-    What this process posts is looked for by itself. What a former one may have posted may be much,
-    and Slack takes some fifty looks a minute: the channel is looked through once for all of that.
+    Each post of this process is looked for by itself. A former process may have posted many, and
+    Slack allows some fifty looks a minute, so the channel is looked through once for all of those.
     """
 
     def __init__(self, web: SlackWeb, channel: str, clock: Clock) -> None:
@@ -36,29 +39,29 @@ class StandingPosts:
         self._looking = asyncio.Lock()
 
     def doubt(self, keys: Iterable[str], since_ms: int) -> None:
-        """A former process may have posted these since then."""
+        """Note that a former process may have posted these keys since then."""
         self._former_ms |= dict.fromkeys(keys, since_ms)
         self._stood = None
 
     def posting(self, key: str) -> None:
-        """It is being posted; until the caller has written down where it stands it is in doubt."""
+        """Note that a key is being posted: it is in doubt until its ts is written down."""
         self._since_ms[key] = self._clock.now_ms()
         while len(self._since_ms) > _MOST:
             self._since_ms.pop(next(iter(self._since_ms)))
 
     def not_posted(self, key: str) -> None:
-        """It is known not to stand."""
+        """Note that a key is known not to stand."""
         self._since_ms.pop(key, None)
         self._former_ms.pop(key, None)
 
     async def of(self, key: str, thread_ts: str | None) -> str | None:
-        """Return where it stands, None where it is to be posted. Raises SurfaceFailed."""
+        """Return the ts of a key in doubt; None if it is to be posted. Raises SurfaceFailed."""
         former_ms = self._former_ms.get(key)
         if former_ms is not None and key not in self._since_ms:
             if thread_ts is None and (await self._all_that_stood()).get(key) is None:
                 self.not_posted(key)
                 return None
-            # Where it stood then it may not stand any more: from now on it is looked for itself.
+            # It may have been deleted since that look: from now on it is looked for by itself.
             self._since_ms[key] = former_ms
         since_ms = self._since_ms.get(key)
         if since_ms is None:
@@ -83,7 +86,7 @@ class StandingPosts:
     async def _looked_through(
         self, since_ms: int, thread_ts: str | None
     ) -> AsyncIterator[dict[str, str]]:
-        """Yield page by page what of ours stands in the channel, or in a thread, by its key."""
+        """Yield, page by page, the ts by key of our posts in the channel or in a thread."""
         method = "conversations.replies" if thread_ts else "conversations.history"
         oldest_ms = max(self._clock.now_ms() - _LOOK_BACK_MS, since_ms - _CLOCKS_APART_MS)
         oldest_ms = max(0, self._web.clocks.slacks(oldest_ms))

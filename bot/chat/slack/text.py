@@ -1,4 +1,4 @@
-"""Text on its way into Slack and out of it: `& < >` escaped and unescaped exactly once."""
+"""Escapes and unescapes `& < >` exactly once, for text on its way into Slack and out of it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _TICK: Final = "`"
 
 
 def escape(text: str) -> str:
-    """Return text that Slack shows literally: no mention, no link, no channel alarm."""
+    """Return text that Slack shows literally: no mention, no link, no alarm of the channel."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def unescape(text: str) -> str:
     """Return the text of an event as it was typed.
 
-    What stands in angle brackets was put there by Slack: an address that it made a link of by
-    itself is taken out of them; a link under another label and a mention stay as they are.
+    What stands in angle brackets was put there by Slack. An address that Slack made a link of by
+    itself is taken out of them; a link with another label and a mention stay as they are.
     """
     text = _LINK.sub(_plain, text)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def measure(text: str) -> int:
-    """Return how many characters Slack counts for a text: it counts them escaped."""
+    """Return the length that Slack counts for a text: it counts the escaped form."""
     return len(escape(text))
 
 
@@ -40,7 +40,7 @@ def fenced(document: Mapping[str, Any]) -> str:
 
 
 def literal(text: str) -> str:
-    """Return words in a fence, or bare where they are one line; nothing in them is markup."""
+    """Return words in a fence, in which nothing is markup."""
     shown = escape(text.replace("```", "'''"))
     return f"```{shown}```"
 

@@ -1,4 +1,7 @@
-"""Buttons and the modal that asks for a reason: the same law as the emoji."""
+"""Builds and reads the modal that asks for a reason, and reads pressed buttons.
+
+Twin: `discord/views.py`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _LONGEST_REASON: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Pressed:
-    """A button of a card, or its modal that was sent: who, where, and which decision."""
+    """A pressed button of a card, or a modal that was sent: who, where, and which decision."""
 
     user: str
     team: str
@@ -29,7 +32,7 @@ class Pressed:
 
 
 def pressed(body: Mapping[str, Any]) -> Pressed | None:
-    """Read a block_actions payload; None for a button that is none of ours."""
+    """Read a block_actions payload; None for a button that is not ours."""
     action = (body.get("actions") or [{}])[0]
     signal = {APPROVE: Signal.APPROVE, REJECT: Signal.STOP}.get(action.get("action_id", ""))
     container = body.get("container") or {}
@@ -67,7 +70,7 @@ def modal(asked: Pressed) -> Block:
 
 
 def submitted(body: Mapping[str, Any]) -> Pressed | None:
-    """Read a view_submission payload; None for a modal that is none of ours."""
+    """Read a view_submission payload; None for a modal that is not ours."""
     view = body.get("view") or {}
     if view.get("callback_id") != CALLBACK:
         return None
@@ -82,7 +85,7 @@ def submitted(body: Mapping[str, Any]) -> Pressed | None:
 
 
 def no_reason() -> dict[str, Any]:
-    """Return the answer to a modal that was sent without words."""
+    """Return the answer to a modal that was sent without a reason."""
     return {"response_action": "errors", "errors": {_BLOCK: "Say why in a few words."}}
 
 

@@ -1,1 +1,1 @@
-"""The terminal channel: a keyboard, a pipe or a file. It trusts whoever types."""
+"""Provides the terminal channel over a keyboard, a pipe or a file. It trusts whoever types."""

@@ -1,7 +1,7 @@
-"""Reading on while a line is worked: what stops something is heard when it comes.
+"""Reads on while a line is processed, so that a stop is heard the moment it comes.
 
-A ✅ may wait for people and platforms, and a tool takes its time. A ❌ that is typed meanwhile is
-carried out in its turn, and nothing of its proposal is made final before that.
+A ✅ may wait for people and platforms, and a tool takes its time. A ❌ typed meanwhile is carried
+out in its turn, but nothing of its proposal is made final before that.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ from bot.chat.terminal.unclosed import text_of
 from lifecycle.stops.heard import HeardStop, key_of
 from lifecycle.world import World
 
-#: What comes with no longer a pause was written in one go, before anything was answered.
+#: Lines with no longer a pause between them were written in one go, before anything was answered.
 _PAUSE_S: Final = 0.1
-#: A stop that waits for longer is no script's: a line before it waits for a platform or a tool.
+#: After so long a stop in a script is heard early: the line before it waits for a platform or tool.
 _WAITED_S: Final = 1.0
-#: So much is read ahead of the line that is worked.
+#: So much is read ahead of the line that is processed.
 _MOST_LINES: Final = 1_000
 _MOST_BYTES: Final = 1_048_576
 
 
 @dataclass(eq=False, slots=True)
 class _Line:
-    """One command that waits, or is worked; `behind` are stops that wait for its end."""
+    """One command that waits or is processed; `behind` are the stops that are heard when it ends.
+
+    `go` numbers the go in which it was written, `given` says that it was handed out.
+    """
 
     said: Said
     go: int
@@ -44,12 +47,12 @@ class _Line:
 
 
 class Ahead:
-    """Gives command after command, and hears those that stop something as soon as they come.
+    """Hands out command after command, and hears those that stop something as soon as they come.
 
-    What was written in one go is a script: where a line of it names a proposal, a stop of that
-    behind it is heard in its turn, as if nothing had been read ahead, or after a second.
-    `patience_s` is how long a line is worked before the next one is read: a prompt would stand
-    there at once else.
+    What was written in one go is a script. If a line of it names a proposal, a stop of that
+    proposal behind it is heard only when that line has ended, as if nothing had been read ahead,
+    but after a second at the latest. `patience_s` is how long a line is processed before the next
+    one is read: without it a prompt would appear at once.
     """
 
     def __init__(self, heard: Heard, world: World, patience_s: float = 0.0) -> None:
@@ -66,9 +69,9 @@ class Ahead:
         self._reading: asyncio.Task[None] | None = None
 
     async def next(self) -> Said | None:
-        """Return the next command, None at the end of the input; what was given before is done.
+        """Return the next command, None at the end of the input; the one before is done now.
 
-        Raises what reading raised, once all that was read before is given.
+        Raises what reading raised, once all that was read before is handed out.
         """
         self._done()
         if self._reading is None:
@@ -86,7 +89,7 @@ class Ahead:
         return self._at_work.said
 
     async def close(self) -> Sequence[Said]:
-        """Read no more; return the stops that were heard and that nobody has worked."""
+        """Read no more; return the stops that came and that nobody has processed."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
@@ -112,7 +115,7 @@ class Ahead:
             self._take(said)
 
     async def _room(self) -> None:
-        """Wait until there is room for another line, and a prompt would not stand in the way."""
+        """Wait until there is room for another line, and a prompt would not be in the way."""
         if self._patience_s and (self._at_work is not None or self._lines):
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._patience_s):
@@ -142,8 +145,10 @@ class Ahead:
         self._changed.set()
 
     def _before(self, line: _Line) -> _Line | None:
-        """Return the last line of the same go that says what this one may be meant to come after:
-        for a freeze, any."""
+        """Return the last line of the same go that this stop may be meant to follow, or None.
+
+        That is one that names its proposal; for a freeze it is any line.
+        """
         if line.stop is None:
             return None
         about = (line.stop.proposal_id or "").encode("utf-8", "surrogateescape")
@@ -155,7 +160,7 @@ class Ahead:
         return None
 
     def _hear(self, line: _Line) -> None:
-        """Hear a stop that nobody works yet."""
+        """Put a stop into `World.heard`, unless it is being processed already."""
         event_id = line.said.event_id
         if line.stop is None or event_id is None or line.heard or line.given:
             return

@@ -1,7 +1,7 @@
-"""The terminal channel: a line, its tool call included, is finished before the next is worked.
+"""Runs the terminal channel: a line, with its tool call, is finished before the next begins.
 
-What others set in motion holds up no line: the next one may be a ❌. Nor does what cannot be
-written: that waits for as long as the disk is full. What stops something is heard when it comes.
+Nothing holds up the next line for good, for it may be a ❌: neither what others set in motion, nor
+what cannot be written while the disk is full. Stops are heard as they come (`ahead`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from lifecycle.stops.heard import key_of
 T = TypeVar("T")
 log = logging.getLogger("signoff.terminal")
 
-#: So long a line may take while writes fail; then the next one is worked.
+#: So long a line may take while writes fail; then the next one is processed.
 _PATIENCE_S: Final = 1.0
 _LOOK_S: Final = 0.1
-#: A prompt stands there again once a line has been worked for so long.
+#: The prompt appears again once a line has been processed for so long.
 _PROMPTED_S: Final = 0.25
-#: An id is among so many first words: `ben: settle p1 happened`.
+#: A proposal's id is one of so many first words: `ben: settle p1 happened`.
 _NAMED: Final = 4
 _WELCOME: Final = (
     "Signoff at the terminal. Whoever types here is trusted: `ben: approve p1` speaks for ben. "
@@ -54,7 +54,7 @@ _BROKEN: Final = "Something went wrong here; tell an operator to see the log."
 
 
 class TerminalClient:
-    """Works line after line until there are no more, and answers each before the next."""
+    """Processes line after line to the end of the input, and answers each before the next."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class TerminalClient:
         self._works: set[asyncio.Task[Any]] = set()
 
     async def run(self, lines: Input) -> None:
-        """Work until the end of the input; raises nothing where nobody reads the answers."""
+        """Process lines to the end of the input; also ends if nobody reads the answers."""
         patience_s = _PROMPTED_S if self._screen.drawn else 0.0
         ahead = Ahead(Heard(lines), self._world, patience_s)
         try:
@@ -92,12 +92,12 @@ class TerminalClient:
                 work.cancel()
 
     async def _unanswered(self, stops: Sequence[Said]) -> None:
-        """Carry out what was heard already, although nobody reads what became of it."""
+        """Carry out stops that were heard already, although nobody reads the answers."""
         for stop in stops:
             await self._run(stop)
 
     async def answer(self, command: Said) -> None:
-        """Answer one command, then finish what it set in motion. Raises OSError: nobody reads."""
+        """Answer one command, then finish what it set in motion. Raises OSError if nobody reads."""
         async with self._delivery.held():
             work = self._begun(self._run(command))
             if await self._ended(work):
@@ -109,9 +109,9 @@ class TerminalClient:
         self._screen.forget_answer()
 
     async def settled(self, about: Collection[str] = ()) -> None:
-        """Show what is due and let what waited for its card begin, until nothing can move now.
+        """Show what is due and let begin what waited for its card, until nothing more moves now.
 
-        Tools that are called for the proposals `about` which the line was end first.
+        Calls of tools for the proposals `about` which the line was are waited for first.
         """
         try:
             while await self._moved(about):
@@ -127,13 +127,13 @@ class TerminalClient:
             if not await self._ended(called):
                 called.cancel()
         if self._unwritten:
-            return False  # what is shown now could not be noted, and would be shown at every line
+            return False  # what is shown now could not be noted, and would come again at every line
         shown = await self._delivery.drain()
         opened = await self._workflow.open_ready()
         return bool(shown or opened)
 
     async def _finished(self) -> None:
-        """At the end of the input nothing more can be missed: wait for all that was begun."""
+        """Wait for all that was begun: at the end of the input no line waits behind it."""
         if self._world.units.owed:
             self._screen.line(_WAITS)
         while self._works:
@@ -144,9 +144,9 @@ class TerminalClient:
     # -- one piece of work ------------------------------------------------------------------
 
     async def _run(self, command: Said) -> CommandReply | None:
-        """Run one command; a mistake of ours costs its answer, never the terminal.
+        """Run one command. A mistake of ours costs its answer, never the terminal.
 
-        What it was to stop stands still then, until a person lets go of that.
+        If it was a stop, its hold stays after such a mistake, until a person lets go of that.
         """
         try:
             reply = await self._commands.run(command)
@@ -177,7 +177,7 @@ class TerminalClient:
         return task
 
     async def _ended(self, work: asyncio.Task[Any]) -> bool:
-        """Wait for the end of some work; False where writes fail and it takes too long for that."""
+        """Wait for the end of some work; False if writes fail and it takes over a second."""
         waited_s = 0.0
         while waited_s < _PATIENCE_S:
             await asyncio.wait({work}, timeout=_LOOK_S)
@@ -192,7 +192,7 @@ class TerminalClient:
 
 
 def _about(command: Said, work: asyncio.Task[CommandReply | None]) -> frozenset[str]:
-    """Return the ids of the proposals that a line may have been about."""
+    """Return the ids of the proposals that a line may have been about, among other words of it."""
     named = text_of(command.line).split(maxsplit=_NAMED)[:_NAMED]
     reply = work.result() if work.done() and not work.cancelled() else None
     answered = reply.document.get("proposal_id") if reply is not None and reply.document else None

@@ -1,4 +1,4 @@
-"""One line at the terminal: who speaks, which file is meant, what is answered."""
+"""Runs one line of the terminal: finds who speaks and which file is meant, and answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_CLOSED: Final = Fault(
     suggestion="It is not closed, so nothing behind it was read as a command. Write it in one "
     "line, or between ``` and ```, or put it into a file: propose @file.json",
 )
-#: A document is none of these, and a path may be meant.
+#: A word that ends in .json and cannot be a document: a path without its @ may be meant.
 _A_FILE: Final = re.compile(r"\s*([^\s{}\[\]\"'`@]+\.json)\s*")
 
 
@@ -48,7 +48,7 @@ class TerminalCommands:
         self._new_id = new_id
 
     async def run(self, command: Said) -> CommandReply | None:
-        """Answer one command; None for an empty line and for a comment (`#`)."""
+        """Return the answer to one command; None for an empty line and for a comment (`#`)."""
         text = text_of(command.line)
         if says_nothing(text):
             return None
@@ -63,7 +63,7 @@ class TerminalCommands:
         if word in TAKE_DOCUMENTS and (found := _A_FILE.fullmatch(rest)):
             return await self._refused(word, _without_sign(found[1]), said.sender, as_bytes(rest))
         if not _is_utf8(command.line) and word in HEARD_UNSTORED:
-            said = said._replace(text=_readable(said.text))  # a stop counts, whatever its words
+            said = said._replace(text=_readable(said.text))  # a stop counts whatever bytes it has
         elif not _is_utf8(command.line) and word not in TAKE_DOCUMENTS:
             return CommandReply.words(
                 "This line is not UTF-8: set the terminal or the file to UTF-8.",
@@ -75,15 +75,14 @@ class TerminalCommands:
         return placed(await self._commands.run(said.text, sender), said.text)
 
     async def _heard_before(self, text: str) -> None:
-        """Hear every ❌ on the other surfaces before a typed command lets something begin, as long
-        as that is worth waiting for."""
+        """Hear every ❌ on other surfaces before a command lets something begin, for a time."""
         proposal_id = begun_id(text)
         if proposal_id is not None:
-            with suppress(StoreUnavailable):  # then the law refuses it, and says why
+            with suppress(StoreUnavailable):  # then the law refuses the command, and says why
                 await self._elsewhere.heard_in_time(proposal_id)
 
     async def _objected(self, said: Spoken) -> CommandReply:
-        """A stranger's proposal is answered like any other; the law refuses and audits it."""
+        """Answer whoever may not speak here; the law refuses and audits their proposal."""
         word, rest = typed(said.text)
         if word == "propose":
             return await self._commands.propose(rest, said.sender)
@@ -91,7 +90,7 @@ class TerminalCommands:
         return CommandReply.words(said.objection or "", code="unknown_agent")
 
     async def _not_closed(self, word: str, rest: str, sender: Sender) -> CommandReply:
-        """Refuse a document in which nobody knows what was meant to stand behind it."""
+        """Refuse a document that is not closed: nobody knows what was meant behind it."""
         return await self._refused(word, _NOT_CLOSED, sender, as_bytes(rest))
 
     async def _refused(self, word: str, fault: Fault, sender: Sender, raw: bytes) -> CommandReply:
@@ -108,7 +107,7 @@ class TerminalCommands:
             answer = await self._commands.workflow.intake.refused(error, sender, b"")
             return CommandReply(document=answer.as_json(), code=answer.reason)
         now_ms = self._commands.workflow.world.clock.now_ms()
-        # In a thread: a document at the limit may take a while, and every surface shares the loop.
+        # In a thread: a document at the limit takes a while, and all surfaces share the loop.
         document = await asyncio.to_thread(composed, raw, Path(name).stem, now_ms, self._new_id)
         if word == "propose":
             return await self._commands.propose_bytes(document, sender)
@@ -116,7 +115,7 @@ class TerminalCommands:
         return CommandReply.of(reply)
 
     def _read(self, name: str) -> bytes:
-        """Read a regular file whose size was looked at before; raises Refused."""
+        """Return a regular file's bytes; its size is checked first. Raises Refused."""
         path = self._found(name)
         try:
             announced_size_refused(path.stat().st_size)
@@ -172,7 +171,7 @@ def _unreadable(name: str, error: OSError) -> Fault:
 
 
 def _readable(text: str) -> str:
-    """Return a text with a mark in the place of each byte that is no UTF-8."""
+    """Return a text with a replacement mark for each byte that is not UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

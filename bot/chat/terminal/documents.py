@@ -1,4 +1,4 @@
-"""Lines become commands: a document behind one may take several, and nothing in it is another."""
+"""Turns lines into commands: a document may take several, and nothing in it is a command."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from bot.chat.terminal.unclosed import (
     unclosed,
 )
 
-#: A line longer than this comes in parts; what is left of it is too large for any document.
+#: A line longer than this comes in parts: it is too large for any document.
 LONGEST_LINE: Final = 1_048_576
-#: What is longer is looked through in a thread, and after so many lines others have their turn:
-#: every surface shares the loop.
+#: A longer text is looked through in a thread, and after so many lines the loop has a turn, for all
+#: surfaces share it.
 _SMALL_BYTES: Final = 16_384
 _LINES_AT_ONCE: Final = 256
 
 
 class Abandoned(Exception):
-    """Whoever types does not want what they have begun."""
+    """Whoever types gave up the document that they had begun."""
 
 
 class Input(Protocol):
-    """Where lines come from. `amid` as long as the line that was given last goes on: it is longer
-    than any, and what is given next is its next part."""
+    """The source of lines. `amid` is True while the last line goes on: it is longer than
+    LONGEST_LINE, and what comes next is its next part."""
 
     amid: bool
 
     async def next(self, *, within: bool = False) -> bytes | None:
-        """Return the next line without its end, None when there are no more.
+        """Return the next line without its end, None if there are no more.
 
-        `within` says that a document is open. Raises Abandoned where it is given up.
+        `within` says that a document is open. Raises Abandoned if it is given up.
         """
 
 
 class Said(NamedTuple):
-    """One command, and whether the document behind it was `closed`. `event_id` where it stops
-    something: the law knows by it when that was heard."""
+    """One command. `closed` says whether the document behind it is; `event_id` is set for a stop,
+    and by it the law knows when the stop was heard."""
 
     line: bytes
     closed: bool = True
@@ -51,9 +51,10 @@ class Said(NamedTuple):
 class Heard:
     """The commands among the lines of an input.
 
-    A document ends with its last brace, or its fence, and with the end of a paste. Where it does
-    not, nothing up to the end of the input is a command: an empty line, or one that looks like
-    what a person types, is what somebody would write into it who wants to be taken for them.
+    A document ends with its last brace or its fence, and with the end of a paste. As long as it is
+    not closed, nothing up to the end of the input is a command. An empty line, or one that looks
+    like what a person types, does not end it: somebody could write that into a document to be taken
+    for them.
     """
 
     def __init__(self, lines: Input) -> None:
@@ -61,9 +62,10 @@ class Heard:
         self._back: bytes | None = None
 
     async def next(self) -> Said | None:
-        """Return the next command, None when there are no more. Raises Abandoned.
+        """Return the next command, None if there are no more. Raises Abandoned.
 
-        Of what is longer than any line the rest is left out: it is too large for any document.
+        Of a command that is longer than any line the rest is left out: it is too large for any
+        document.
         """
         line, self._back = self._back, None
         if line is None:
@@ -88,7 +90,7 @@ class Heard:
         return line, None
 
     async def _whole(self, line: bytes, document: str | None, *, ends: bool) -> Said:
-        """Take what belongs to a line; `ends` says that it was pasted and no more follows."""
+        """Collect the lines of a command; `ends` says that it was pasted and no more follows."""
         found = await _looked_through(document or "")
         held, goes_on = bytearray(line), self._lines.amid
         lines = 0

@@ -1,4 +1,4 @@
-"""What was typed at the prompt and belongs to another place: the shell, or a key."""
+"""Tells where a command belongs that was typed at the prompt by mistake: the shell, or a key."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _LEAVING: Final = frozenset({"quit", "exit", "logout", "bye", ":q"})
 _HOW_TO_LEAVE: Final = (
     "To leave, press Ctrl-D: the end of the input ends Signoff, unless a chat or HTTP is on."
 )
-#: Commands of the program that are none of the prompt.
+#: Commands of the program in the shell that the prompt does not have.
 SHELL: Final = frozenset({"run", "reload", "check-config", "backup", "restore", "bench", "mcp"})
-#: Those that stand behind `audit`, where a proposal's id stands at the prompt.
+#: Words that stand behind `audit` in the shell; at the prompt a proposal's id stands there.
 SHELL_AUDIT: Final = frozenset({"verify", "export"})
 
 
 def placed(reply: CommandReply, text: str) -> CommandReply:
-    """Return the answer, and where nothing here is called so, the place where something is."""
+    """Return the answer; if nothing here is called so, say where something is."""
     word, rest = typed(text)
     words = None
     if reply.code == "unknown_command":

@@ -1,4 +1,4 @@
-"""A keyboard: a prompt with history, above which cards and answers appear."""
+"""Reads a keyboard through a prompt with history, above which cards and answers appear."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from bot.own_folder import own_folder
 from lifecycle.text.masking import mask_text
 
 _PROMPT: Final = "signoff> "
-#: Stands before the lines of a document that is open.
+#: The prompt while a document is open.
 _WITHIN: Final = "… "
 _OPEN: Final = "The document is not closed: go on with it, or press Ctrl-C to give it up."
 _HOW_TO_LEAVE: Final = "To leave, press Ctrl-D, or Ctrl-C once more."
 
 
 class Keyboard:
-    """Gives the lines that somebody types. Ctrl-D ends the input, Ctrl-C twice on an empty line.
+    """Yields the lines that somebody types, until Ctrl-D or Ctrl-C twice on an empty line.
 
-    What is pasted is given command by command: a decision in it is never part of another's reason.
+    What is pasted is given command by command, so that a decision in it never becomes part of
+    another's reason.
     """
 
     amid = False
 
     def __init__(self, history: Path, say: Callable[[str], None]) -> None:
-        """Take where the history is kept, and how one line is shown."""
+        """Take the file of the history, and a function that shows one line."""
         self._session = _session(_history(history))
         self._say = say
         self._rest = ""
@@ -45,7 +46,7 @@ class Keyboard:
     async def next(self, *, within: bool = False) -> bytes | None:
         """Return the next command, None at the end; inside a document, its next line.
 
-        Raises Abandoned where Ctrl-C was typed inside a document.
+        Raises Abandoned if Ctrl-C was typed inside a document.
         """
         if within and not self._rest and not self._told:
             self._say(_OPEN)
@@ -62,7 +63,7 @@ class Keyboard:
         return line.encode("utf-8", "surrogatepass")
 
     async def _entered(self) -> str | None:
-        """Ask until a line is entered: Ctrl-C clears the line, on an empty one it is a question."""
+        """Ask until a line is entered. Ctrl-C clears it; on an empty one it must be confirmed."""
         told = False
         while True:
             try:
@@ -87,7 +88,7 @@ class Keyboard:
 
 
 def _session(history: History) -> PromptSession[str]:
-    """Return a session at whose beginning a terminal that obeys no escapes is sent none."""
+    """Return a session; a terminal that obeys no escapes is sent none at its beginning."""
     if not is_dumb_terminal():
         return PromptSession(history=history)
     with create_app_session(output=PlainTextOutput(sys.stdout)):
@@ -95,7 +96,7 @@ def _session(history: History) -> PromptSession[str]:
 
 
 def _history(path: Path) -> History:
-    """Return a history that lasts where the folder can be written, else one for this run."""
+    """Return a history that lasts if its folder can be written, else one for this run."""
     try:
         own_folder(path.parent)
         path.touch(mode=0o600, exist_ok=True)
@@ -105,9 +106,9 @@ def _history(path: Path) -> History:
 
 
 class _MaskedHistory(FileHistory):
-    """Keeps what was typed without the credentials in it: the file outlives the proposal."""
+    """Keeps what was typed without the credentials in it, for the file outlives the proposal."""
 
     def store_string(self, string: str) -> None:
-        """Write one line, masked, where there is room for it."""
-        with suppress(OSError):  # a full disk makes no keyboard deaf
+        """Write one line, masked, if there is room on the disk."""
+        with suppress(OSError):  # a full disk must not make the keyboard deaf
             super().store_string(mask_text(string))

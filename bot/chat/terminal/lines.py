@@ -1,4 +1,4 @@
-"""Lines from a pipe or a file, read without ever holding up the loop."""
+"""Reads lines from a pipe or a file without ever blocking the loop."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 from bot.chat.terminal.documents import LONGEST_LINE, Abandoned
 from bot.inlet import Inlet
 
-#: A document that is not closed after so long is told of: whoever waits for an answer may wait
-#: for ever.
+#: If a document is not closed after so long, say so: else whoever waits for an answer may wait for
+#: ever.
 _PATIENCE_S: Final = 1.0
 _OPEN: Final = (
     "A document was begun and is not closed: no line is read as a command before its last brace, "
@@ -21,14 +21,14 @@ _GIVEN_UP: Final = "The document was given up; nothing in it was read as a comma
 
 
 class Lines:
-    """Gives the lines of a file descriptor one by one, without their ends.
+    """Yields the lines of a file descriptor one by one, without their ends.
 
-    The last line may lack its end; CRLF counts as one end. What is longer than LONGEST_LINE is
-    given in parts.
+    The last line may lack its end; CRLF counts as one end. A line longer than LONGEST_LINE comes in
+    parts.
     """
 
     def __init__(self, fd: int, say: Callable[[str], None]) -> None:
-        """Take the descriptor, and how a line is shown to whoever writes into it."""
+        """Take the descriptor, and a function that shows a line to whoever writes into it."""
         self.amid = False
         self._say = say
         self._loop = asyncio.get_running_loop()
@@ -41,8 +41,8 @@ class Lines:
     async def next(self, *, within: bool = False) -> bytes | None:
         """Return the next line, None at the end of the input.
 
-        Where a document stays open, say so, and with which line it is given up. That line cannot
-        stand in a document: nobody knows it before. Raises Abandoned where it is sent.
+        If a document stays open for a second, say so, and which line gives it up. That line cannot
+        stand in the document by chance, for nobody knows it before. Raises Abandoned if it is sent.
         """
         if not within:
             self._open_since_s, self._ending = None, ""

@@ -1,4 +1,4 @@
-"""The terminal as a surface: what it shows is seen at once, and it never misses anything."""
+"""Implements the terminal as a surface: all is seen at once, and nothing is ever missed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from bot.outlet import FULL
 from lifecycle.records import Card, Message
 
 _DATA: Final = Path("data")
-#: Kept messages that are words for people; all others are one JSON object for a proposer.
+#: Kinds of kept messages that are words for people; others are one JSON object for a proposer.
 _WORDS: Final = frozenset({"announcement", "note", "summary"})
 
 
 class TerminalSurface:
-    """Implements Surface over a screen. People decide here by commands alone: nothing to read."""
+    """Implements Surface over a screen; people decide by commands alone: nothing to read."""
 
     name = SURFACE
 
     def __init__(self, screen: Screen, folders: tuple[Path, ...] = (), data: Path = _DATA) -> None:
-        """Take where to write, where `@path` is looked for, and where the history is kept."""
+        """Take where to write, where `@path` is looked for, and the folder of the history."""
         self._screen = screen
         self._folders = folders
         self._data = data
@@ -44,38 +44,38 @@ class TerminalSurface:
         return Posted(claim)
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
-        """Print what became of it: paper cannot be edited."""
+        """Print what became of the card below it: what is printed cannot be edited."""
         await self._written(lambda: self._screen.update(content))
         return Posted(card.message_ids[-1])
 
     async def say(self, message: Message) -> None:
-        """Print an announcement as words, anything for a proposer as one line of JSON.
+        """Print words for people as lines, and anything for a proposer as one line of JSON.
 
-        What was the answer to the command that is announced stands there already.
+        An announcement with the very words that were just the answer to a command is not repeated.
         """
         words = message.body.get("text")
         if message.kind in _WORDS and isinstance(words, str):
             if self._screen.answered(words):
                 return
-            # Lines of somebody's answer stand behind its first one: none of them is ours.
+            # Later lines are set in: words of somebody's answer must not look like lines of ours.
             await self._written(lambda: self._screen.line(words.replace("\n", "\n    ")))
         else:
             await self._written(lambda: self._screen.document(message.body))
 
     async def read_card(self, card: Card) -> bool:
-        """Nothing can be decided behind the terminal's back."""
+        """Return True for a card that was printed: no decision can stand on it unheard."""
         return card.delivered
 
     async def catch_up(self) -> int:
-        """Nothing is ever missed."""
+        """Return 0, for nothing is ever missed."""
         return 0
 
     async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
-        """The terminal has no accounts that could be lost."""
+        """Return nothing, for the terminal has no accounts that could be lost."""
         return dict.fromkeys((), False)
 
     def health(self) -> Sequence[str]:
-        """Say that it is there, and whom it trusts."""
+        """Say that the terminal is on, and whom it trusts."""
         return ("terminal: on; it trusts whoever types",)
 
     async def _written(self, write: Callable[[], None]) -> None:

@@ -1,23 +1,23 @@
-"""What was pasted at a keyboard: several lines are as many commands, but a document is one."""
+"""Splits what was pasted at a keyboard: each line is a command, but a document is one."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-#: A command whose document begins right behind it, on the same line or on the next.
+#: A command with its document right behind it, on the same line or on the next.
 _DOCUMENT: Final = re.compile(
     r"\s*(?:[^\s:`{#][^\s:`{]{0,63}\s*:\s*)?(?:propose|evidence)\s*(?=[{\[\"`@])", re.IGNORECASE
 )
-#: A string that nothing closes goes on to the end: it is looked at once.
+#: A string that is never closed goes on to the end, so that it is looked through only once.
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
 _STEP: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
 def first_command(text: str) -> tuple[str, str]:
-    """Split off the first command; what stands behind its last line is left for the next time.
+    """Split off the first command; return it, and what is left for the next time.
 
-    Nothing inside a document is ever read as a command: where it is not closed, it is all the rest.
+    Nothing inside a document is ever read as a command: if it is not closed, it is all the rest.
     """
     found = _DOCUMENT.match(text)
     inside = _end_of_document(text, found.end()) if found else 0

@@ -1,4 +1,4 @@
-"""Cards and answers as terminal text: drawn for a keyboard, plain lines for a pipe."""
+"""Renders cards and answers as terminal text: drawn for a keyboard, plain lines for a pipe."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from bot.chat.terminal.tables import drawn
 from bot.chat.terminal.words import folded
 from bot.outlet import Outlet
 
-#: What a terminal obeys instead of showing it, or shows in another order: C0, DEL, C1, bidi.
+#: Characters that a terminal obeys instead of showing, or that reorder text: C0, DEL, C1, bidi.
 _OBEYED: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
-#: What changes while a proposal is open, beside its state.
+#: Labels of the facts that change while a proposal is open, besides its state.
 _NEWS: Final = ("Reviewers", "Window", "Decisions")
-#: What has more rows or characters is written as lines: to draw it would hold up all others for
-#: seconds, and no frame of that size is seen at once.
+#: Anything with more rows or characters is written as lines: to draw it would block the loop for
+#: seconds, and nobody sees a frame of that size at once.
 _MOST_ROWS: Final = 500
 _MOST_CHARACTERS: Final = 40_000
 #: The corners of the frame, a dash and a space on each side of the title.
@@ -45,20 +45,21 @@ _STYLES: Mapping[Colour, str] = {
 
 
 class Screen:
-    """Where the terminal channel writes. Every line is whole and flushed before the next.
+    """Writes what the terminal channel shows. Every line is whole and flushed before the next.
 
-    `stream` None means whatever standard output is at the moment: a prompt may stand in for it.
+    With `stream` None it writes to whatever standard output is at the moment: a prompt may replace
+    it.
     """
 
     def __init__(self, stream: TextIO | Outlet | None = None, behind: Outlet | None = None) -> None:
-        """Take the stream, and what stands behind standard output where that is an outlet."""
+        """Take the stream, and the outlet behind standard output if there is one."""
         self._stream = stream
         self._outlet = stream if isinstance(stream, Outlet) else behind
         self._answered: str | None = None
 
     @property
     def drawn(self) -> bool:
-        """True where somebody looks at a terminal; a pipe gets plain lines."""
+        """True if a person looks at a terminal; a pipe gets plain lines."""
         return bool(self._out.isatty())
 
     def document(self, value: Mapping[str, Any]) -> None:
@@ -66,16 +67,16 @@ class Screen:
         self._put(json.dumps(value, ensure_ascii=True, separators=(",", ":")))
 
     def line(self, text: str) -> None:
-        """Write plain text, for a keyboard between words. Raises OSError where nobody reads.
+        """Write plain text, broken between words for a keyboard. Raises OSError if nobody reads.
 
-        Whoever wrote it, and by which way it came: nothing in it commands the terminal.
+        Whoever wrote the text and whichever way it came, nothing in it can command the terminal.
         """
         self._all([text])
 
     def _all(self, lines: Iterable[str]) -> None:
         width = (
             self._width if self.drawn else None
-        )  # a look at the terminal costs as much as a line
+        )  # asked once: a look at the terminal costs as much as a line
         for line in lines:
             text = _OBEYED.sub(lambda found: escape(found[0]), line)
             if width is not None:
@@ -92,7 +93,7 @@ class Screen:
         out.flush()
 
     async def settled(self) -> None:
-        """Wait until what was written has left this process. Raises OSError where it cannot."""
+        """Wait until what was written has left this process. Raises OSError if it cannot."""
         if self._outlet is not None:
             await self._outlet.settled()
 
@@ -109,11 +110,11 @@ class Screen:
                 self._lines(block)
 
     def answered(self, words: str) -> bool:
-        """Say whether these very words are the answer to the line that is worked off."""
+        """Say whether these very words were the answer to the line that is being processed."""
         return words == self._answered
 
     def forget_answer(self) -> None:
-        """The line is done: whatever comes now is new, whichever words it has."""
+        """Forget the answer, for its line is done: the same words are news from now on."""
         self._answered = None
 
     def card(self, content: CardContent) -> None:
@@ -125,7 +126,10 @@ class Screen:
         self._all(card_lines(content))
 
     def update(self, content: CardContent) -> None:
-        """Write what became of a card that was shown before: the bot's fields, once more."""
+        """Write what became of a card that was shown before: its state and what else has changed.
+
+        A final card, and one that needs attention, is written whole.
+        """
         if content.final or content.colour is Colour.ATTENTION:
             self.card(content)
             return
@@ -187,7 +191,7 @@ def _field_lines(fields: tuple[Field, ...]) -> Iterator[str]:
 
 
 def _panel(content: CardContent, width: int) -> RenderableType:
-    """Return the card in a frame; what the frame would cut stands inside, where it is folded."""
+    """Return the card in a frame; a title too long for the frame stands inside, folded."""
     framed = cell_len(content.title) + _BESIDE_A_TITLE <= width
     parts: list[RenderableType] = [] if framed else [Text(content.title, "bold")]
     parts += [_grid(content.facts), Text(f"{content.written_by}:", "dim")]

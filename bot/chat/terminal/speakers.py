@@ -1,4 +1,4 @@
-"""Who speaks at the terminal: `leila: propose …`; without a name, the first person allowed to."""
+"""Tells who speaks at the terminal, as in `leila: propose …`; else the first person allowed to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED: Final = re.compile(r"\s*([^\s:{}\"'`@]{1,64})\s*:(?!//)\s*")
 
 
 class Spoken(NamedTuple):
-    """Who speaks and what is said; `objection` is a sentence where nobody may speak so."""
+    """Who speaks and what is said. `objection` is a sentence if that name may not be spoken for."""
 
     sender: Sender
     text: str
@@ -25,13 +25,13 @@ class Spoken(NamedTuple):
 
 
 def named(text: str) -> tuple[str | None, str]:
-    """Split `name: command`; None where no name stands before it."""
+    """Split `name: command`; the name is None if none stands before the command."""
     found = _NAMED.match(text)
     return (None, text) if found is None else (found[1], text[found.end() :])
 
 
 def spoken(text: str, policy: Policy) -> Spoken:
-    """Say who speaks; a name that may not be spoken for is a stranger with an objection."""
+    """Return who speaks; a name that may not be spoken for gives a stranger, with an objection."""
     name, rest = named(text)
     if name is None:
         return _by_default(text, policy)

@@ -1,4 +1,4 @@
-"""Tables for a keyboard: drawn where no word has to be broken, else left to plain lines."""
+"""Draws tables for a keyboard if no word has to be broken; else they are left to plain lines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rich.text import Text
 
 from bot.chat.commands.replies import Table
 
-#: Longer words, such as an address, may be broken; an id in the first column never is.
+#: Only longer words, such as an address, may be broken; an id in the first column never is.
 _LONGEST_WHOLE: Final = 24
 #: Each column has a space on both sides and a gap behind it; one more stands before the first.
 _BESIDE_A_COLUMN: Final = 3
 
 
 def drawn(table: Table, width: int) -> Drawn | None:
-    """Return the table at most `width` columns wide, None where it would break words."""
+    """Return the table, at most `width` columns wide; None if it would break words."""
     columns = tuple(zip(table.columns, *table.rows, strict=True))
     widest = [max(_widths(cells)) for cells in columns]
     least = [min(_longest_word(cells), _LONGEST_WHOLE) for cells in columns]
@@ -41,7 +41,7 @@ def drawn(table: Table, width: int) -> Drawn | None:
 
 
 def _shared(spare: int, least: Sequence[int], widest: Sequence[int]) -> list[int]:
-    """Return the widths: who needs little more gets all of it, the others share what is left."""
+    """Return the widths: who needs little more gets all of it, the others share the rest."""
     sizes = list(least)
     wanting = sorted(range(len(sizes)), key=lambda place: widest[place] - least[place])
     for position, place in enumerate(wanting):

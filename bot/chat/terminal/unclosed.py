@@ -1,4 +1,4 @@
-"""Where a document ends that stands behind `propose` or `evidence`: it may take several lines."""
+"""Finds the end of a document behind `propose` or `evidence`, which may take several lines."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from bot.chat.terminal.speakers import named
 #: Commands that take a document.
 TAKE_DOCUMENTS: Final = frozenset({"propose", "evidence"})
 _FENCE: Final = "```"
-#: A string that nothing closes goes on to the end: it is looked at once.
+#: A string that is never closed goes on to the end, so that it is looked through only once.
 _STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)', re.DOTALL)
 _BEGIN: Final = ("{", "[", '"', "`")
 
 
 class Unclosed:
-    """A document as far as it has come. It is fed with what follows, each character once.
+    """A document as far as it has come. It is fed what follows, and looks at each character once.
 
-    `open` until the last of its braces, or the fence, is closed; what is valid JSON is never
-    closed too early. `fenced` where only a fence closes it: one behind which a quotation mark
-    follows on its line stands inside a text, as JSON's texts end on the line they begin on.
+    `open` is True until the last of its braces, or its fence, is closed; valid JSON is never closed
+    too early. `fenced` says that only a fence closes it. A closing mark with a quotation mark
+    behind it on its line does not count: it stands inside a text, for a text of JSON ends on the
+    line on which it begins.
     """
 
     def __init__(self, begin: str) -> None:
@@ -36,7 +37,8 @@ class Unclosed:
         self.feed(begin[len(self._mark) :])
 
     def feed(self, more: str) -> None:
-        """Take what follows. An end of a line, where there is one, belongs to it."""
+        """Take what follows, with the line end before it if there is one; a long part is fed in a
+        thread."""
         if self._mark:
             self._look_for_mark(more)
             return
@@ -48,13 +50,14 @@ class Unclosed:
         self._weigh(whole)
 
     def _look_for_mark(self, more: str) -> None:
-        """Close where a line ends with the mark; the last line may still go on."""
+        """Close the document if a line has the mark and no quotation mark behind it; the last line
+        may still go on."""
         if self._past:
             return
         ends = [line.rpartition('"')[2] for line in (self._carried + more).split("\n")]
         closing = [self._mark in end for end in ends]
         self.open, self._past = not any(closing), any(closing[:-1])
-        # Of more than its last characters only the mark itself is needed.
+        # To find a mark that is split over two feeds, the last characters of the line are enough.
         self._carried = self._mark if closing[-1] else ends[-1][-len(_FENCE) :]
 
     def _weigh(self, text: str) -> None:
@@ -67,7 +70,7 @@ class Unclosed:
 
 
 def text_of(line: bytes) -> str:
-    """Return a line as text; bytes that are no UTF-8 stay what they are."""
+    """Return a line as text; bytes that are not UTF-8 survive as surrogates."""
     return line.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
 
@@ -77,9 +80,10 @@ def says_nothing(text: str) -> bool:
 
 
 def document_in(text: str) -> str | None:
-    """Return what stands behind a command that takes a document, None for any other line.
+    """Return the text behind a command that takes a document, None for any other line.
 
-    It is split as it is when it is carried out: nothing is a command here and a document there.
+    The line is split as it is when it is carried out, so that both always agree on what is a
+    document.
     """
     if says_nothing(text):
         return None
@@ -88,10 +92,10 @@ def document_in(text: str) -> str | None:
 
 
 def begins_document(text: str) -> bool:
-    """Say whether a line goes on with the document of a command that stands alone before it."""
+    """Say whether a line begins the document of a command that stands alone on the line before."""
     return text.lstrip().startswith((*_BEGIN, "@"))
 
 
 def unclosed(document: str) -> Unclosed | None:
-    """Return the document where more of it may follow, None for a path, words or nothing."""
+    """Return the document if more of it may follow, None for a path, words or nothing."""
     return Unclosed(document) if document.startswith(_BEGIN) else None

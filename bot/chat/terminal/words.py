@@ -1,4 +1,4 @@
-"""Lines for a keyboard: broken between words, and set in behind the first."""
+"""Breaks lines for a keyboard between words, and sets in all pieces behind the first."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Final
 
 from rich.cells import cell_len
 
-#: So far is set in what a line goes on with: only what begins at the edge is a line of ours.
+#: Later pieces of a line are set in by so much: only a line of ours begins at the edge.
 _SET_IN: Final = 2
-#: Narrower than this a line is left to the terminal: hardly two words would fit into a piece.
+#: If a piece would be narrower, the line is left to the terminal: hardly two words would fit.
 _NARROWEST: Final = 16
-#: What is longer is left to it as well: counting its columns would hold up all others.
+#: A longer line is left to it as well: counting its columns would block the loop.
 _LONGEST: Final = 40_000
-#: What is seen as a space: what stands behind one may look like a line of its own.
+#: Characters that look like a space: broken at one, what follows might look like a line of ours.
 _BLANK: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u3164]")
 
 
 def folded(line: str, width: int) -> Iterator[str]:
     """Yield one line in pieces of at most `width` columns.
 
-    A longer word stays whole, and the terminal breaks it: what is copied from there is one id.
-    Where it is broken, each blank is a space: a terminal goes on behind a tab at the edge, too.
+    A longer word stays whole for the terminal to break, so that an id can be copied in one piece.
+    In a line that is broken, each blank becomes a space, and tabs are expanded: behind a tab a
+    terminal would go on at the edge.
     """
     line = line.expandtabs()
     if len(line) > _LONGEST or width < _SET_IN + _NARROWEST or cell_len(line) <= width:
@@ -30,7 +31,7 @@ def folded(line: str, width: int) -> Iterator[str]:
         return
     line = _BLANK.sub(" ", line)
     words = line.lstrip(" ")
-    # What is set in further than that would leave no room for what goes on.
+    # A deeper indent would leave no room for the later pieces.
     indent = min(len(line) - len(words), width - _SET_IN - _NARROWEST)
     room = width - indent - _SET_IN
     first, *more = _pieces(words, room)

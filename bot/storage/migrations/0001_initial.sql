@@ -1,9 +1,9 @@
--- The books of Signoff. Times are milliseconds since the epoch, UTC, unless a name says otherwise;
--- what no query asks for stands as JSON. Partial indices keep every question of the running bot
--- away from the past: they hold what is open, waiting, due or undelivered, and nothing else.
+-- The books of Signoff. Times are milliseconds since the epoch, UTC, unless a name says otherwise.
+-- Fields that no query asks for are stored as JSON. Partial indices hold only rows that are open,
+-- waiting, due or undelivered, so that the past costs the queries of the running bot nothing.
 
--- One row a proposal. Columns are the truth for what they hold; `document` and `r3_document` are
--- the accepted bytes, verbatim; `rest` holds the remaining fields that differ from their default.
+-- One row for each proposal. `document` and `r3_document` are the accepted bytes, verbatim. `rest`
+-- holds the fields that have no column of their own and differ from their default.
 CREATE TABLE proposals (
     proposal_id           TEXT NOT NULL PRIMARY KEY,
     version               INTEGER NOT NULL,
@@ -93,7 +93,7 @@ CREATE INDEX refused_content ON proposals (actor, likeness_digest, decided_at_ms
 CREATE INDEX refused_tool ON proposals (actor, tool, decided_at_ms)
     WHERE reason IN ('rejected_by_person', 'rolled_back_by_person');
 
--- What people decided, in the order in which it came.
+-- Reviews, in the order in which they came.
 CREATE TABLE reviews (
     number      INTEGER PRIMARY KEY,
     proposal_id TEXT NOT NULL REFERENCES proposals (proposal_id),
@@ -108,7 +108,8 @@ CREATE TABLE reviews (
 );
 CREATE INDEX reviews_of ON reviews (proposal_id, number);
 
--- The chain. `source` and `target` are `from` and `to`; `details` is canonical JSON (RFC 8785).
+-- The audit trail. `source` and `target` are exported as `from` and `to`; `details` is canonical
+-- JSON (RFC 8785).
 CREATE TABLE audit (
     seq           INTEGER PRIMARY KEY CHECK (seq >= 1),
     at            TEXT NOT NULL,              -- RFC 3339, UTC
@@ -129,7 +130,7 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_of ON audit (proposal_id, seq) WHERE proposal_id IS NOT NULL;
 
--- Which card of which proposal stands where. `wish` orders the stale ones, oldest wish first.
+-- The card of each proposal on each surface. `wish` orders the stale ones, oldest wish first.
 CREATE TABLE cards (
     proposal_id    TEXT NOT NULL REFERENCES proposals (proposal_id),
     surface        TEXT NOT NULL,
@@ -150,7 +151,7 @@ CREATE TABLE cards (
 CREATE INDEX stale_cards ON cards (surface, wish, retry_at_ms)
     WHERE shown_version < wanted_version;
 
--- Every message in which a card stands or stood.
+-- Every message that shows or once showed a card.
 CREATE TABLE card_messages (
     surface     TEXT NOT NULL,
     message_id  TEXT NOT NULL,
@@ -158,7 +159,7 @@ CREATE TABLE card_messages (
     PRIMARY KEY (surface, message_id)
 ) WITHOUT ROWID;
 
--- Messages that must arrive; the key stays, so that the same is never told twice.
+-- Messages that must arrive; a delivered one stays, so that its key is never told twice.
 CREATE TABLE outbox (
     number          INTEGER PRIMARY KEY,
     key             TEXT NOT NULL UNIQUE,

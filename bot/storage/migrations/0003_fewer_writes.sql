@@ -1,5 +1,6 @@
--- A move that is no end leaves `decided_at_ms` as it is, and so the indices that hold what is open:
--- they ask for that in place of the state, which every move changes.
+-- The indices over open proposals now ask for `decided_at_ms` instead of `state`. Every move
+-- changes the state, but only the end of a proposal sets `decided_at_ms`; other moves cost these
+-- indices nothing.
 
 DROP INDEX open_by_id;
 DROP INDEX open_by_content;

@@ -1,5 +1,6 @@
--- What an open proposal holds of a day's limit counts however old it is: its time is the last one
--- there is. Completed, it counts from that moment for a day; refused or taken back, it holds nothing.
+-- The amounts of an open proposal count for the daily limit however old it is; their time is the
+-- largest there is. After completion they count for a day. A rejected or rolled back proposal
+-- counts for nothing.
 
 UPDATE spending SET at_ms = (
     SELECT coalesce(decided_at_ms, 9223372036854775807) FROM proposals

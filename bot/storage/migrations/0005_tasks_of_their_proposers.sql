@@ -1,5 +1,5 @@
--- A task belongs to whoever proposed for it: two proposers may name theirs alike, and neither
--- changes the other's.
+-- A task belongs to the proposer who proposed for it: two proposers may use the same task id, and
+-- neither changes the task of the other.
 
 CREATE TABLE tasks_of_proposers (
     actor         TEXT NOT NULL,
@@ -18,5 +18,5 @@ FROM tasks;
 DROP TABLE tasks;
 ALTER TABLE tasks_of_proposers RENAME TO tasks;
 
--- Nothing asks for kept stops by themselves: they go with their proposals.
+-- No query asks for kept stops by themselves; they are read with their proposals.
 DROP INDEX IF EXISTS kept_stop_order;

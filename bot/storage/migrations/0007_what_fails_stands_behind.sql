@@ -1,5 +1,6 @@
--- What has failed five times stands behind what did not, and among its like whoever waits longest is
--- next: thousands that a platform refuses each time keep nothing else from being looked at.
+-- Cards and messages that have failed five times come after all others, and among themselves the
+-- one that is due longest comes first. So thousands that a platform refuses each time keep no other
+-- one waiting.
 
 DROP INDEX stale_cards;
 CREATE INDEX stale_cards ON cards (
