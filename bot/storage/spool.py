@@ -1,4 +1,7 @@
-"""Stops that the store could not take: one JSON line each, forced to disk (design section 10)."""
+"""The spool keeps stops that the store could not take: one JSON line each, forced to disk.
+
+See design section 10; `lifecycle/stops/spooling.py` calls it.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,13 @@ from bot.storage.stop_lines import DONE, OF, as_kept, lines_of, stop_in, stops_i
 log = logging.getLogger("signoff.spool")
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-#: Some hundred stops.
+#: How much room is set aside for a full disk: enough for some hundred stops.
 _ROOM_BYTES: Final = 65_536
-#: So often another process is waited for, so many seconds: this one does nothing else meanwhile.
+#: How often, and how many seconds apart, the lock of another process is tried. The event loop
+#: stands still meanwhile.
 _TRIES: Final = 2_000
 _PAUSE_S: Final = 0.001
-#: So often one that did not end before.
+#: How often it is tried after a process did not release the lock in time before.
 _FEW_TRIES: Final = 50
 _LEFT: Final = "Stops in %s that wait for a bot of another database, and are left to it: %d."
 _MAY_BE_OURS: Final = (
@@ -35,14 +39,15 @@ _MAY_BE_OURS: Final = (
 
 
 class FileSpool:
-    """Implements the port Spool over one file, of whose lines those of one database are seen.
+    """Implements the port Spool over one file; it shows the stops of one database only.
 
-    Two configs in one folder share the file: a stop that waits for the one database decides
-    nothing in the other, where its id may be another proposal's, and is left to it.
+    It runs on the event loop and blocks it while it writes. Two configs in one folder share the
+    file. A stop for the other database decides nothing in this one, where its id may belong to
+    another proposal, and stays in the file.
 
-    What a dying process left half written is no stop that anybody was told of. When the spool is
-    opened it is moved to `<file>.torn` for a person to look at; where that cannot be done it is
-    passed over.
+    A line that a dying process left half written is a stop that nobody was told is kept. It is
+    moved to `<file>.torn` when the spool is opened, for a person to look at; if that cannot be
+    done, it is skipped.
     """
 
     def __init__(
@@ -53,19 +58,19 @@ class FileSpool:
         unnamed: bool = True,
         forgotten: bool = False,
     ) -> None:
-        """Name the file, and put aside what is torn in it. Raises OSError where it is unreadable.
+        """Open the spool and put torn lines aside. Raises OSError if the file cannot be read.
 
-        `database` is what it is known as, None where that is not known; `unnamed` says whether what
-        names none, as older versions wrote it, is of this one. Where it may have `forgotten` how it
-        was named, what names another is carried out here, and left there for that one too: a stop
-        too many harms less than one that is lost.
+        `database` is the name of the database, None if it is not known. `unnamed` says whether
+        stops that name no database, as older versions wrote them, are for this one. If the database
+        may have `forgotten` a former name, stops that name another one are carried out here as
+        well, and stay in the file for the other: a stop too many harms less than a lost one.
         """
         self.path = path
         self._database = database
         self._unnamed = unnamed
         self._forgotten = forgotten
         self._tries = _TRIES
-        #: What names another, and is over here.
+        #: Stops that name another database and are settled in this one.
         self._over: list[Mapping[str, Any]] = []
         self._reserve = path.with_name(path.name + ".reserve")
         self._put_aside_what_is_torn()
@@ -73,10 +78,11 @@ class FileSpool:
         self._set_aside_room()
 
     def keep(self, stop: Mapping[str, Any]) -> None:
-        """Append one stop and force it to disk; raises OSError, leaving no half of it, also where
-        another process is at the file and does not end.
+        """Append one stop and force it to disk.
 
-        On a full disk, where the store fails as well, it takes the room that was set aside.
+        On a full disk, on which the store fails as well, the room that was set aside is used.
+        Raises OSError if the stop cannot be kept, also if another process holds the file too long;
+        then no half of it is left.
         """
         named = {**stop, OF: self._database} if self._database is not None else stop
         own_folder(self.path.parent)
@@ -104,14 +110,14 @@ class FileSpool:
             sync_folder(self.path.parent)
 
     def kept(self) -> Sequence[Mapping[str, Any]]:
-        """Return the stops that wait, oldest first."""
+        """Return the stops that wait for this database, oldest first. Raises OSError."""
         found = [self._seen(line, self._over) for line in self._lines()]
         return [stop for stop in found if stop is not None]
 
     def forget(self, stops: Collection[Mapping[str, Any]]) -> None:
-        """Forget these stops, which are in the store now.
+        """Remove these stops, which are in the store now.
 
-        Raises OSError; then they may be forgotten or not, and may be forgotten once more.
+        If it raises OSError, they may be removed or not, and it may be called again with them.
         """
         self._over += stops if self._forgotten else ()
         with self._alone():
@@ -122,7 +128,10 @@ class FileSpool:
                 self._set_aside_room()
 
     def _without(self, line: bytes, over: Collection[Mapping[str, Any]]) -> bytes | None:
-        """Return what is left of a line once these stops are over here; None for nothing."""
+        """Return the line as it must stay once the stops in `over` are settled, None to drop it.
+
+        A stop that names another database stays, with a mark that this one has carried it out.
+        """
         if self._own(line) in over:
             return None
         stop = stop_in(line)
@@ -131,8 +140,11 @@ class FileSpool:
         return dump({**stop, DONE: [*stop.get(DONE, ()), self._database]}).encode()
 
     def _seen(self, line: bytes, over: Collection[Mapping[str, Any]]) -> dict[str, Any] | None:
-        """Return the stop of a line that may be of this database and is not over here, else None;
-        as it was kept."""
+        """Return the stop in a line, as it was kept, if this database must carry it out; else None.
+
+        That is a stop of its own, or, if the database has forgotten a name, one that names another
+        and is not settled here.
+        """
         stop = stop_in(line)
         if stop is None or self._is_own(stop):
             return self._own(line)
@@ -141,7 +153,7 @@ class FileSpool:
         return None if (told := as_kept(stop)) in over else told
 
     def _own(self, line: bytes) -> dict[str, Any] | None:
-        """Return the stop of this database that a line holds, as it was kept; else None."""
+        """Return the stop in a line, as it was kept, if it is for this database; else None."""
         stop = stop_in(line)
         return as_kept(stop) if stop is not None and self._is_own(stop) else None
 
@@ -150,11 +162,11 @@ class FileSpool:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let no other process write here meanwhile; where there is no such thing, as on some
-        network disks, go on without.
+        """Keep other processes from writing the spool meanwhile, by a lock on its folder.
 
-        Raises BlockingIOError where another one does not end, as on a disk that stalls: it may be
-        writing the file anew, without what would come into it now.
+        Go on without it if the file system has no locks, as some network disks. Raises
+        BlockingIOError if another process does not release it, for instance because a disk stalls:
+        it may be writing the file anew, and what is appended now would be lost.
         """
         try:
             descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
@@ -175,7 +187,7 @@ class FileSpool:
             log.warning(_MAY_BE_OURS if self._forgotten else _LEFT, self.path, len(others))
 
     def _set_aside_room(self) -> None:
-        """Occupy some room, to be given up when there is no other; without any, do without."""
+        """Occupy room on the disk that is given up when it is full; do without if that fails."""
         if self._reserve.exists():
             return
         with suppress(OSError):
@@ -200,7 +212,7 @@ class FileSpool:
     def _put_aside_what_is_torn(self) -> None:
         if all(map(stop_in, self._lines())):
             return
-        # Else it may be another process that is just writing it; it is passed over until a start.
+        # A process that has the lock may be writing that line now: leave it to a later start.
         with suppress(BlockingIOError), self._alone():
             self._put_aside_alone()
 
