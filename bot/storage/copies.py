@@ -43,6 +43,11 @@ def back_up(database: Path, file: Path, progress: Progress = lambda _done: None)
     with _alone_at(file):
         _check_free(file)  # another process may have made it before we had the lock
         _copy(database, file, progress, remedy)
+        try:
+            sync_folder(file.parent)
+        except OSError as error:
+            file.unlink(missing_ok=True)  # a copy that may be gone after a power failure is none
+            raise _not_copied(database, file, error, remedy(error, database)) from error
 
 
 def _check_free(file: Path) -> None:
@@ -86,7 +91,7 @@ def bring_back(
     Returns None if there was no old one. `prepare` is called with the copy before it gets the name
     `database`; at every moment one of the two databases has that name. Raises CannotOpen if a
     process holds the database, or if `file` is no sound copy that this program knows; then the
-    database is unchanged.
+    database is unchanged. It also raises it, and says so, if the disk does not confirm the change.
     """
     if not file.exists():
         raise CannotOpen(f"There is no file {file}.")
@@ -105,13 +110,27 @@ def bring_back(
         _prepared(fresh, prepare)
         kept = _kept_beside(database)
         fresh.replace(database)
-        sync_folder(database.parent)
     except OSError as error:
         words = f"{file} cannot take the place of {database}: {error.filename}: {error.strerror}."
         raise CannotOpen(words) from error
+    else:
+        _confirm(file, database)
     finally:
         lock.release()
     return kept
+
+
+def _confirm(file: Path, database: Path) -> None:
+    """Force the new name to the disk. Raises CannotOpen, but then the database was replaced."""
+    try:
+        sync_folder(database.parent)
+    except OSError as error:
+        words = (
+            f"{file} has taken the place of {database}, but the disk did not confirm it "
+            f"({error.strerror}): after a power failure the former one may stand there. Look at "
+            "the disk, then with signoff audit verify, before a bot starts on it."
+        )
+        raise CannotOpen(words) from error
 
 
 def _begun(file: Path, fresh: Path, progress: Progress) -> None:
@@ -125,7 +144,8 @@ def _begun(file: Path, fresh: Path, progress: Progress) -> None:
     sync_folder(fresh.parent)
     try:
         _copy(file, fresh, progress)
-    except CannotOpen:
+        sync_folder(fresh.parent)
+    except (CannotOpen, OSError):
         if is_new:
             fresh.unlink(missing_ok=True)
         raise
@@ -152,13 +172,15 @@ def _copy(
         _copy_pages(source, half_made, progress)
         sync_file(half_made)
         half_made.replace(target)
-        sync_folder(target.parent)
     except (sqlite3.Error, OSError) as error:
-        why = getattr(error, "strerror", None) or error
-        words = f"{source} cannot be copied to {target}: {why}.{remedy_of(error, source)}"
-        raise CannotOpen(words) from error
+        raise _not_copied(source, target, error, remedy_of(error, source)) from error
     finally:
         half_made.unlink(missing_ok=True)
+
+
+def _not_copied(source: Path, target: Path, error: Exception, remedy: str) -> CannotOpen:
+    why = getattr(error, "strerror", None) or error
+    return CannotOpen(f"{source} cannot be copied to {target}: {why}.{remedy}")
 
 
 def _half_of(target: Path) -> Path:
