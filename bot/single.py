@@ -29,9 +29,9 @@ from bot.storage.stop_lines import stops_in, stops_of
 from bot.surfaces_kept import served_names
 from lifecycle.answers import Answer, Reply, Sender
 from lifecycle.clockwork import restored
+from lifecycle.freezing import freeze, thaw
 from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.stops.freezing import freeze, thaw
 from lifecycle.stops.spooling import is_freeze
 
 _KEPT: Final = "Nothing was lifted."

@@ -20,9 +20,9 @@ from bot.storage.stop_lines import stops_in
 from bot.surfaces_kept import kept_health, served_names
 from bot.views import count_pending
 from lifecycle.clockwork.clocks import clock_moved
+from lifecycle.freezing import frozen
 from lifecycle.moment import rfc3339
 from lifecycle.ports import Transaction
-from lifecycle.stops.freezing import frozen
 from lifecycle.stops.spooling import is_freeze, spooled_words
 from lifecycle.text.masking import mask_text
 

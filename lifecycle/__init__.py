@@ -8,10 +8,10 @@ roads through all of it. Modules that belong together have a folder, in the orde
 - `first_gate`: turns bytes into a document that says one thing, or refuses them
 - `admitting`: takes a document in, from the first gate to its row
 - `llm`: plans of language models, which become documents or questions
-- `judging`: asks Sentinel when a verdict is needed, and does what follows
+- `judging`: asks Sentinel when a verdict is needed; `verdicts`: what one rests on, and does
 - `checking`: runs Sentinel and its rules
 - `people`: what people do to a proposal
-- `stops`: a ❌ or a freeze, from when it is heard until it is processed
+- `stops`: a ❌ or a freeze that cannot be carried out yet, or that nobody has heard
 - `calls`: calls of tools, from the claim to the end; `agents`: tools that the agent itself runs
 - `clockwork`: what the clock brings, and what a start finds
 - `agreeing`: whether rows say what the trail tells

@@ -13,6 +13,7 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.fitting import fits_its_digest
+from lifecycle.heard import HeardStop
 from lifecycle.judging.gatekeeper import Gatekeeper, Look, NotAtOnce
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
@@ -33,7 +34,6 @@ from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
-from lifecycle.stops.heard import HeardStop
 from lifecycle.stops.spooling import Spooled, carry_out, give_up, log, said_of, unavailable
 from lifecycle.verdict import Verdict
 from lifecycle.world import World

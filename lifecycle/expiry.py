@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.door import call_for_attention, end
+from lifecycle.heard import HEARD, OVERDUE_MS
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, Attention, Cause, Proposal
 from lifecycle.state import State, Trigger
-from lifecycle.stops.heard import HEARD, OVERDUE_MS
 from lifecycle.tier import Puller
 
 

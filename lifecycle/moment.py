@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, TypeGuard
 
+from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
-from lifecycle.stops.heard import HeardStops
 
 #: The end of the year 9999: Python's calendar has no later day.
 _LAST_MS: Final = 253_402_300_799_999

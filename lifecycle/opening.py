@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifecycle.admitting.proposers import configured
 from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.rows import may_begin_as_told
@@ -19,20 +18,21 @@ from lifecycle.door import advance, amend, end
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging.effective_terms import revoke_permit, standing_changes
-from lifecycle.judging.fingerprints import in_force
-from lifecycle.judging.gathering import same_evidence
-from lifecycle.judging.judge import policy_changed, raised_by, reject_by_sentinel, verdict_details
+from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Execution, Outcome, Proposal, Verb
+from lifecycle.proposers import configured
 from lifecycle.sentinel import Facts
 from lifecycle.state import State, Trigger
-from lifecycle.stops.freezing import stands_still
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.effective_terms import revoke_permit, standing_changes
+from lifecycle.verdicts.fingerprints import in_force
+from lifecycle.verdicts.gathering import same_evidence
+from lifecycle.verdicts.judge import policy_changed, raised_by, reject_by_sentinel, verdict_details
 
 #: Findings that pass by themselves: the proposal waits instead of ending (design section 5).
 WAITABLE: Final = frozenset({"evidence_stale", "outside_hours", "change_freeze"})

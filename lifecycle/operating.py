@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from lifecycle import freezing
 from lifecycle.acting import Acting
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, refuse_repeated
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.stops import freezing
 from lifecycle.stops.spooling import unavailable
 from lifecycle.world import World
 

@@ -21,6 +21,7 @@ from lifecycle.clockwork.keeping import Keeper
 from lifecycle.clockwork.recovering import Recoverer
 from lifecycle.errors import Refused
 from lifecycle.evidence import read_packet, record_packet
+from lifecycle.heard import kept_stops
 from lifecycle.judging.adopting import Adopter
 from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.operating import Operating
@@ -34,7 +35,6 @@ from lifecycle.people.withdrawing import withdraw
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.questions import answer_question
-from lifecycle.stops.heard import kept_stops
 from lifecycle.stops.spooling import Spooled, spool_again, unavailable
 from lifecycle.text.masking import plain_words
 from lifecycle.world import Law, World

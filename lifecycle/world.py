@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.heard import HeardStops
 from lifecycle.moment import Moment
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
-from lifecycle.stops.heard import HeardStops
 from lifecycle.surroundings import Surroundings
 from lifecycle.workings.background import Background
 from lifecycle.workings.many import Many

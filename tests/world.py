@@ -12,12 +12,12 @@ from lifecycle import world as law
 from lifecycle.answers import Answer, CardPlace, Reply, Sender
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.event_kinds import EventKind
+from lifecycle.heard import HeardStops
 from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
 from lifecycle.proposal import ActorKind, Proposal
 from lifecycle.sentinel import LoadedRule
-from lifecycle.stops.heard import HeardStops
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules
 from tests.builders import MAIL, a_document, a_policy

@@ -9,7 +9,6 @@ from typing import Final
 
 from lifecycle import authority
 from lifecycle.admitting.enrolling import enrol
-from lifecycle.admitting.proposers import proposer_of
 from lifecycle.admitting.repeated import as_known, as_twin, same_document, twin_of
 from lifecycle.announcing import announce
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
@@ -21,15 +20,16 @@ from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.first_gate import meaning
 from lifecycle.first_gate.gate import Accepted
-from lifecycle.judging.judge import masked_forms
 from lifecycle.llm.ingest import EnvelopeRefused
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Proposal
+from lifecycle.proposers import proposer_of
 from lifecycle.records import Message
 from lifecycle.state import Trigger
 from lifecycle.text.masking import mask_secrets, plain_words
 from lifecycle.tier import Puller, Tier
+from lifecycle.verdicts.judge import masked_forms
 
 _EXPIRED_A_SUBMIT = 50
 _FLOODS: Final = frozenset({"too_many_open", "rate_limited"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle.admitting.likeness import known_by
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.announcing import want_cards
 from lifecycle.answers import Sender
@@ -13,6 +12,7 @@ from lifecycle.books import Transaction
 from lifecycle.door import record
 from lifecycle.event_kinds import EventKind
 from lifecycle.first_gate.gate import Accepted
+from lifecycle.likeness import known_by
 from lifecycle.llm.witness import PROVENANCE
 from lifecycle.moment import Moment
 from lifecycle.proposal import ActorKind, Identity, Proposal

@@ -10,24 +10,24 @@ from dataclasses import dataclass, replace
 from lifecycle.admitting.admission import admit, dry_run, refuse
 from lifecycle.admitting.enrolling import unsaved
 from lifecycle.admitting.enveloping import accept_any
-from lifecycle.admitting.proposers import proposer_of
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.ending import answer_of, end_key, judged_words, verdict_json
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.first_gate.reading import read_object
-from lifecycle.judging.fingerprints import in_force
 from lifecycle.judging.gatekeeper import Gatekeeper, NotAtOnce
-from lifecycle.judging.judge import hard_words, raised_by
 from lifecycle.llm.ingest import Question
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.ports import RowRefused, StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
+from lifecycle.proposers import proposer_of
 from lifecycle.questions import ask
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
 from lifecycle.stops.spooling import REFUSED_ROW
+from lifecycle.verdicts.fingerprints import in_force
+from lifecycle.verdicts.judge import hard_words, raised_by
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.workflow")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.admitting.proposers import proposer_of
 from lifecycle.answers import Answer, Sender
 from lifecycle.ending import answer_of
 from lifecycle.errors import Fault, Refused
@@ -15,6 +14,7 @@ from lifecycle.first_gate.gate import Accepted
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
+from lifecycle.proposers import proposer_of
 from lifecycle.text.masking import mask_text
 
 

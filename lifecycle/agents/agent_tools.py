@@ -21,8 +21,8 @@ from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
+from lifecycle.freezing import FROZEN, stands_still
 from lifecycle.judging.gatekeeper import Gatekeeper
-from lifecycle.judging.judge import reject_by_sentinel
 from lifecycle.judging.open_windows import LATE, was_late
 from lifecycle.moment import Moment
 from lifecycle.opening import (
@@ -41,9 +41,9 @@ from lifecycle.proposal import Proposal
 from lifecycle.records import PermitRecord
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
-from lifecycle.stops.freezing import FROZEN, stands_still
 from lifecycle.text.masking import plain_words
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.judge import reject_by_sentinel
 from lifecycle.world import World
 
 _FRESH_CHECKS = 5

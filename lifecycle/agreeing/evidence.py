@@ -14,10 +14,10 @@ from lifecycle.books import Transaction
 from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import payload_digest
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging.gathering import evidence_ids
 from lifecycle.moment import ms_of
 from lifecycle.proposal import Proposal
 from lifecycle.records import EvidencePacket
+from lifecycle.verdicts.gathering import evidence_ids
 
 _Entry = Mapping[str, Any]
 _PAGE: Final = 500

@@ -12,9 +12,9 @@ from typing import Any
 from lifecycle.books import Transaction
 from lifecycle.copied import noted_copy
 from lifecycle.event_kinds import EventKind
+from lifecycle.freezing import frozen
 from lifecycle.moment import rfc3339
 from lifecycle.questions import question_of, shown_of
-from lifecycle.stops.freezing import frozen
 
 _Entry = Mapping[str, Any]
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from lifecycle.books import Transaction
 from lifecycle.counting import approvals
-from lifecycle.judging.effective_terms import stands_as_judged
-from lifecycle.judging.judge import may_orchestrate
 from lifecycle.moment import Moment
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
 from lifecycle.review import Decision, Review
 from lifecycle.tier import Puller, Tier
+from lifecycle.verdicts.effective_terms import stands_as_judged
+from lifecycle.verdicts.judge import may_orchestrate
 
 
 def stands_as_opened(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from lifecycle.admitting.likeness import known_by
 from lifecycle.agreeing.calls import (
     about_its_call,
     about_its_stop,
@@ -26,8 +25,7 @@ from lifecycle.audit import AuditEntry
 from lifecycle.books import Transaction
 from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging.judge import verdict_details
-from lifecycle.judging.last_judged import is_owed, policy_before
+from lifecycle.likeness import known_by
 from lifecycle.policy import ApprovalClass
 from lifecycle.posted_cards import about_its_cards, about_its_showing, was_shown
 from lifecycle.proposal import Execution, Proposal
@@ -35,6 +33,8 @@ from lifecycle.quorum import approval_class_of
 from lifecycle.review import Review
 from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, Tier
+from lifecycle.verdicts.judge import verdict_details
+from lifecycle.verdicts.last_judged import is_owed, policy_before
 
 _SUBMITTED: Final = EventKind.SUBMITTED
 #: The least number of people that an approval class needs, whatever a config says.

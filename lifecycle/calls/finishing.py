@@ -18,15 +18,15 @@ from lifecycle.deciding import decided_by
 from lifecycle.door import amend, end
 from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging.last_judged import judged_as_it_stands
+from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.state import Trigger
-from lifecycle.stops.freezing import stands_still
 from lifecycle.tier import Puller, Tier
+from lifecycle.verdicts.last_judged import judged_as_it_stands
 from lifecycle.windows import defers
 
 

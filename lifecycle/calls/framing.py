@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.admitting.proposers import configured
 from lifecycle.authority import granted_rows
 from lifecycle.calls.calling import LEFT_OUT, CallResult
 from lifecycle.calls.firewall import Budget, frame_of, framed
 from lifecycle.policy import Policy
 from lifecycle.proposal import Proposal
+from lifecycle.proposers import configured
 
 _USUAL = Budget()
 

@@ -16,11 +16,11 @@ from lifecycle.calls.finishing import Concluded
 from lifecycle.clockwork.cards_seen import CardsSeen
 from lifecycle.clockwork.closing import close, may_close, not_closed, waits_for_a_stop, why_it_waits
 from lifecycle.errors import StaleProposal
+from lifecycle.freezing import frozen
 from lifecycle.judging.adopting import Adopter
 from lifecycle.moment import Moment
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.stops.freezing import frozen
 from lifecycle.world import World
 
 _PAGE = 200

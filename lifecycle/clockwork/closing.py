@@ -8,7 +8,8 @@ from lifecycle.announcing import announce
 from lifecycle.calls.finishing import Concluded, finish, tool_cause
 from lifecycle.door import amend
 from lifecycle.event_kinds import EventKind
-from lifecycle.judging.last_judged import judged_as_it_stands
+from lifecycle.freezing import stands_still
+from lifecycle.heard import HEARD
 from lifecycle.moment import Moment, clock_words
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
@@ -21,9 +22,8 @@ from lifecycle.proposal import (
     Verb,
 )
 from lifecycle.state import State
-from lifecycle.stops.freezing import stands_still
-from lifecycle.stops.heard import HEARD
 from lifecycle.tier import Puller
+from lifecycle.verdicts.last_judged import judged_as_it_stands
 from lifecycle.windows import CLOSED_AGAIN_MS
 
 #: A closing later than this says so in its words; the entry tells the delay in any case.

@@ -13,6 +13,7 @@ from lifecycle.announcing import announce
 from lifecycle.door import amend, record
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import call_people, expire, stuck, undecided
+from lifecycle.freezing import frozen
 from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.moment import Moment, clock_words
 from lifecycle.opening import card_is_out
@@ -20,7 +21,6 @@ from lifecycle.people.explaining import reason_wait_over
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, SENTINEL, Proposal
 from lifecycle.state import State
-from lifecycle.stops.freezing import frozen
 from lifecycle.world import World
 
 _PAGE = 200

@@ -15,15 +15,15 @@ from lifecycle.calls.mishaps import unknown
 from lifecycle.copied import WHY, note_copy
 from lifecycle.door import amend
 from lifecycle.event_kinds import EventKind
-from lifecycle.judging.effective_terms import revoke_permit
-from lifecycle.judging.judge import policy_changed
+from lifecycle.freezing import freeze_restored
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import CLOCK, SENTINEL, Cause, Execution, Outcome, Proposal, Verb
 from lifecycle.state import State
-from lifecycle.stops.freezing import freeze_restored
 from lifecycle.text.masking import plain_words
 from lifecycle.tier import Puller
+from lifecycle.verdicts.effective_terms import revoke_permit
+from lifecycle.verdicts.judge import policy_changed
 from lifecycle.windows import defers
 
 _PAGE: Final = 500

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, assert_never
 
-from lifecycle.admitting.binding import binding_faults
-from lifecycle.admitting.likeness import likeness_of
+from lifecycle.binding import binding_faults
 from lifecycle.canonical import canonical_bytes, digest_of, r3_document, s256
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault, Refused
@@ -27,6 +26,7 @@ from lifecycle.first_gate.structure import (
     intent_faults,
 )
 from lifecycle.first_gate.tool_choice import tool_meant
+from lifecycle.likeness import likeness_of
 from lifecycle.policy import Policy, ToolPolicy
 from lifecycle.quorum import configured_tier, effective_tier, quorum_of
 from lifecycle.text.display import display_of

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from lifecycle.admitting.binding import unbound
+from lifecycle.binding import unbound
 from lifecycle.document import (
     Binding,
     EvidenceBinding,

@@ -15,17 +15,7 @@ from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import judged, unjudged
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging.compared import Compared
-from lifecycle.judging.fingerprints import (
-    POLICY_FLAG,
-    Fingerprints,
-    forget_standings,
-    in_force,
-    keep_fingerprints,
-    too_many_kept,
-)
 from lifecycle.judging.gatekeeper import Gatekeeper
-from lifecycle.judging.gathering import same_evidence
-from lifecycle.judging.last_judged import awaits_answer, is_owed, policy_before
 from lifecycle.judging.open_windows import rules_to_run
 from lifecycle.judging.rechecking import JudgedAnew, recheck, recheck_by_evidence
 from lifecycle.moment import Moment
@@ -38,6 +28,16 @@ from lifecycle.sentinel import Facts
 from lifecycle.state import State
 from lifecycle.text.masking import plain_words
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.fingerprints import (
+    POLICY_FLAG,
+    Fingerprints,
+    forget_standings,
+    in_force,
+    keep_fingerprints,
+    too_many_kept,
+)
+from lifecycle.verdicts.gathering import same_evidence
+from lifecycle.verdicts.last_judged import awaits_answer, is_owed, policy_before
 from lifecycle.world import Law, World
 
 _PAGE = 200

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from lifecycle.judging.fingerprints import Fingerprints, fingerprints_of, fingerprints_under
-from lifecycle.judging.last_judged import policy_before
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore
 from lifecycle.proposal import Proposal
+from lifecycle.verdicts.fingerprints import Fingerprints, fingerprints_of, fingerprints_under
+from lifecycle.verdicts.last_judged import policy_before
 
 
 @dataclass(slots=True)

@@ -9,10 +9,6 @@ from lifecycle.calls.carrying import Carrier
 from lifecycle.document import ProposalDocument
 from lifecycle.existing import existing
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging.fingerprints import in_force
-from lifecycle.judging.gathering import as_recorded, gather, same_evidence
-from lifecycle.judging.judge import judge
-from lifecycle.judging.last_judged import BY_EVIDENCE
 from lifecycle.judging.rechecking import stands_anew
 from lifecycle.located import located
 from lifecycle.moment import Moment
@@ -26,6 +22,10 @@ from lifecycle.state import State
 from lifecycle.stops.heard_first import HeardFirst
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.fingerprints import in_force
+from lifecycle.verdicts.gathering import as_recorded, gather, same_evidence
+from lifecycle.verdicts.judge import judge
+from lifecycle.verdicts.last_judged import BY_EVIDENCE
 from lifecycle.world import World
 
 _FRESH_CHECKS = 5

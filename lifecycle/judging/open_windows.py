@@ -10,15 +10,6 @@ from typing import Final
 
 from lifecycle.calls.finishing import Concluded, taken_back_by_sentinel
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging.fingerprints import Fingerprints, changed_rules, in_force
-from lifecycle.judging.last_judged import (
-    awaits_answer,
-    is_owed,
-    note_judged,
-    note_owed,
-    note_paid,
-    policy_before,
-)
 from lifecycle.moment import Moment
 from lifecycle.opening import WAITABLE
 from lifecycle.policy import Level, ToolPolicy
@@ -27,6 +18,15 @@ from lifecycle.proposal import Outcome, Proposal, Verb
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.fingerprints import Fingerprints, changed_rules, in_force
+from lifecycle.verdicts.last_judged import (
+    awaits_answer,
+    is_owed,
+    note_judged,
+    note_owed,
+    note_paid,
+    policy_before,
+)
 from lifecycle.windows import defers
 
 #: The code of a finding that a rule did not end in time.

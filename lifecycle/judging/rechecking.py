@@ -9,34 +9,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lifecycle.admitting.proposers import configured
 from lifecycle.authority import explain
 from lifecycle.calls.finishing import Concluded
 from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging.effective_terms import (
-    restood,
-    revoke_permit,
-    standing_changes,
-    standing_details,
-)
-from lifecycle.judging.fingerprints import (
-    Fingerprints,
-    fingerprints_of,
-    fingerprints_under,
-    in_force,
-)
-from lifecycle.judging.judge import (
-    by_people,
-    may_orchestrate,
-    opening_changes,
-    policy_changed,
-    raised_by,
-    reject_by_sentinel,
-    verdict_details,
-)
-from lifecycle.judging.last_judged import note_judged, policy_before
 from lifecycle.judging.open_windows import (
     in_window,
     owes_evidence,
@@ -49,10 +26,33 @@ from lifecycle.opening import WAITABLE, ask_people, digest_mismatch, newly_soft
 from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
+from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Finding, RuleResult, Verdict
+from lifecycle.verdicts.effective_terms import (
+    restood,
+    revoke_permit,
+    standing_changes,
+    standing_details,
+)
+from lifecycle.verdicts.fingerprints import (
+    Fingerprints,
+    fingerprints_of,
+    fingerprints_under,
+    in_force,
+)
+from lifecycle.verdicts.judge import (
+    by_people,
+    may_orchestrate,
+    opening_changes,
+    policy_changed,
+    raised_by,
+    reject_by_sentinel,
+    verdict_details,
+)
+from lifecycle.verdicts.last_judged import note_judged, policy_before
 
 _MAY_NOT_ASK: Final = "Its proposer may not use this tool any more."
 _OUT_OF_REACH: Final = "Its quorum can no longer be reached."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.admitting.binding import NORMALIZER
+from lifecycle.binding import NORMALIZER
 from lifecycle.canonical import canonical_bytes
 
 

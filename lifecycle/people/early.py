@@ -9,16 +9,16 @@ from lifecycle.calls.finishing import finish
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
-from lifecycle.judging.last_judged import judged_as_it_stands
+from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, decided, review_details, review_of, shown_version
 from lifecycle.people.overtaken import called_since
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Outcome, Proposal, Verb
 from lifecycle.review import Decision
-from lifecycle.stops.freezing import stands_still
 from lifecycle.text.masking import harmless
 from lifecycle.tier import Puller
+from lifecycle.verdicts.last_judged import judged_as_it_stands
 
 
 def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:

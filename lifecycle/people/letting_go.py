@@ -9,11 +9,11 @@ from lifecycle.calls.finishing import Concluded
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
+from lifecycle.heard import forget
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, looked_up, refuse_repeated
 from lifecycle.people.settling import reviewed, reviewer
 from lifecycle.ports import Transaction
-from lifecycle.stops.heard import forget
 from lifecycle.text.masking import plain_words
 
 

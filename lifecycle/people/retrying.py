@@ -11,6 +11,8 @@ from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
+from lifecycle.freezing import stands_still
+from lifecycle.heard import HEARD, OVERDUE_MS
 from lifecycle.moment import Moment, clock_words
 from lifecycle.opening import still_true
 from lifecycle.people.acts import Act, Reviewed, found
@@ -20,8 +22,6 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.sentinel import Facts
-from lifecycle.stops.freezing import stands_still
-from lifecycle.stops.heard import HEARD, OVERDUE_MS
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
 

@@ -10,8 +10,6 @@ from lifecycle.counting import approvals
 from lifecycle.door import amend, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
-from lifecycle.judging.effective_terms import revoke_permit
-from lifecycle.judging.judge import may_orchestrate, opening_changes
 from lifecycle.moment import Moment
 from lifecycle.people.acts import (
     Act,
@@ -37,6 +35,8 @@ from lifecycle.quorum import may_approve
 from lifecycle.review import Decision
 from lifecycle.state import State
 from lifecycle.tier import Puller
+from lifecycle.verdicts.effective_terms import revoke_permit
+from lifecycle.verdicts.judge import may_orchestrate, opening_changes
 
 
 def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:

@@ -11,7 +11,6 @@ from lifecycle.door import advance, amend
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
-from lifecycle.judging.judge import may_orchestrate
 from lifecycle.moment import Moment
 from lifecycle.people.acts import (
     Act,
@@ -45,6 +44,7 @@ from lifecycle.quorum import may_stop, may_stop_anything
 from lifecycle.review import Decision
 from lifecycle.state import State, Trigger
 from lifecycle.tier import Puller
+from lifecycle.verdicts.judge import may_orchestrate
 
 _TOO_LATE: Final = "It cannot be taken back any more. "
 _NO_WINDOW: Final = "This tool has no rollback window; nothing can be taken back."

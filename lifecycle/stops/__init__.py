@@ -1,6 +1,6 @@
-"""This package keeps what stops something: a ❌, a freeze, a word taken back, once it is heard.
+"""This package keeps stops that cannot be carried out yet, and reads cards for those nobody heard.
 
-`heard` are the stops that are not processed yet, `spooling` those that the store could not take,
-`freezing` what stops everything. `freezing.stands_still` is what every unit asks before it makes
-something final. docs/walk.md has a table of all places where a stop may wait.
+`spooling` keeps what the store could not take, `lost_stops` tells what was lost at the end, and
+`heard_first` asks for a ❌ on a card before a proposal that had to wait begins. Stops that were
+heard and are not processed stand in `lifecycle.heard`; docs/walk.md has a table of all places.
 """

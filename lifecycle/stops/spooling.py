@@ -11,14 +11,14 @@ from typing import Any, Final
 from lifecycle.announcing import announce
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import GovernanceError
+from lifecycle.freezing import freeze, freezer
+from lifecycle.heard import HeardStop, key_of
 from lifecycle.moment import Moment
 from lifecycle.people import stopping
 from lifecycle.people.acts import Act, Reviewed, note_ignored, refuse_repeated
 from lifecycle.people.membership import heir_of
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind, Identity
-from lifecycle.stops.freezing import freeze, freezer
-from lifecycle.stops.heard import HeardStop, key_of
 from lifecycle.text.masking import mask_text, plain_words
 from lifecycle.world import World
 

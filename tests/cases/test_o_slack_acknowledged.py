@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lifecycle.stops.freezing import frozen
+from lifecycle.freezing import frozen
 from tests.bot.chat.slack.counted import mention
 from tests.builders import MAIL, PROD
 from tests.fakes.slack_server.signed import Answered

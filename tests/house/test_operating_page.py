@@ -22,7 +22,7 @@ ANNOUNCED = {
     "lifecycle/admitting/admission.py": ["… proposes more than it may, and the rest is refused: …"],
     "lifecycle/clockwork/closing.py": ["… is overdue: its window has passed but …"],
     "lifecycle/door.py": ["… needs a person: …"],
-    "lifecycle/stops/freezing.py": ["Frozen by …", "Frozen: …", "Thawed by …"],
+    "lifecycle/freezing.py": ["Frozen by …", "Frozen: …", "Thawed by …"],
     "lifecycle/clockwork/keeping.py": ["… still waits for people, until …", "Audit head: entry …"],
     "lifecycle/opening.py": ["… Somebody changed the database."],
     "lifecycle/questions.py": ["QUESTION from agent …"],

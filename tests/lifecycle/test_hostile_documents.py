@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.admitting.likeness import likeness
-from lifecycle.judging.judge import masked_forms
+from lifecycle.likeness import likeness
 from lifecycle.records import EvidencePacket
 from lifecycle.text.amounts import amounts_of
 from lifecycle.text.masking import mask_secrets
 from lifecycle.text.secrets_found import find_secrets
+from lifecycle.verdicts.judge import masked_forms
 from tests.builders import MAIL, NOW_MS, REFUND, a_document, a_proposal
 from tests.checking import found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifecycle.admitting.likeness import likeness_of
+from lifecycle.likeness import likeness_of
 
 
 @pytest.mark.parametrize(

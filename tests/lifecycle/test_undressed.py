@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lifecycle.admitting.likeness import likeness
+from lifecycle.likeness import likeness
 from lifecycle.text.undressed import undressed
 
 

@@ -13,10 +13,10 @@ from typing import Any
 from bot.chat.surface import SurfaceFailed
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.codes import ALL
+from lifecycle.heard import HeardStop, HeardStops, forget, note
 from lifecycle.policy import ActionType, ApprovalClass, Level, Policy, Rate
 from lifecycle.ports import Call, StoreUnavailable, ToolFailed
 from lifecycle.proposal import Verb
-from lifecycle.stops.heard import HeardStop, HeardStops, forget, note
 from lifecycle.tier import Tier
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules

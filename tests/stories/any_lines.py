@@ -14,10 +14,10 @@ from bot.chat.showing.broadcast import Broadcast
 from lifecycle.checking.rule_run import Run, Workers
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.clockwork.restored import bring_back
+from lifecycle.heard import HeardStops
 from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore, StoreUnavailable
 from lifecycle.sentinel import LoadedRule
-from lifecycle.stops.heard import HeardStops
 from lifecycle.world import Law
 from tests.stories.any_book import Book, Watched
 from tests.stories.any_deeds import the_policy

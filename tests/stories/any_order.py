@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.trail import verified_in
+from lifecycle.heard import HeardStop
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.state import State
-from lifecycle.stops.heard import HeardStop
 from tests.stories.any_hands import Hands
 
 _BEGINS = frozenset({"execute", "commit_claimed", "called_again"})

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.heard import HeardStop, note
 from lifecycle.ports import Call
 from lifecycle.state import State
-from lifecycle.stops.heard import HeardStop, note
 from tests.builders import MAIL
 from tests.fakes.tools import waiting_for
 from tests.world import World

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from lifecycle.judging.last_judged import is_owed
 from lifecycle.policy import Level, Policy, RuleSettings
+from lifecycle.verdicts.last_judged import is_owed
 from tests.stories.forging import problems
 from tests.stories.resting_on_evidence import SEND, Mail, is_taken_back
 from tests.world import World, an_unhurried_sentinel

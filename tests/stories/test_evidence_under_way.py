@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from lifecycle.judging import last_judged
 from lifecycle.judging.adopting import Adopter
 from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.policy import Level
 from lifecycle.proposal import Proposal
 from lifecycle.state import State
 from lifecycle.verdict import Finding, RuleResult
+from lifecycle.verdicts import last_judged
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import raising, waiting_for
 from tests.stories.forging import problems

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from lifecycle.freezing import FLAG as FREEZE
+from lifecycle.heard import HEARD, OVERDUE_MS, UNPLACED_MS, HeardStop, kept_stops, note
 from lifecycle.proposal import Attention
 from lifecycle.state import State
-from lifecycle.stops.freezing import FLAG as FREEZE
-from lifecycle.stops.heard import HEARD, OVERDUE_MS, UNPLACED_MS, HeardStop, kept_stops, note
 from lifecycle.stops.spooling import held_words
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD

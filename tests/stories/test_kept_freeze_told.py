@@ -11,9 +11,9 @@ import pytest
 
 from bot.chat.commands.commands import Commands
 from bot.storage.spool import FileSpool
+from lifecycle.heard import HeardStop
 from lifecycle.ports import StoreUnavailable
 from lifecycle.state import State
-from lifecycle.stops.heard import HeardStop
 from lifecycle.stops.spooling import held_words
 from tests.builders import MAIL
 from tests.fakes.spool import MemorySpool

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import CardPlace, Sender
+from lifecycle.heard import HeardStop
 from lifecycle.policy import Level
 from lifecycle.ports import Call, ToolFailed
 from lifecycle.proposal import Attention, Outcome, Verb
 from lifecycle.state import State
-from lifecycle.stops.heard import HeardStop
 from tests.builders import MAIL, PROD
 from tests.fakes.clock import FakeClock
 from tests.stories.resting_on_evidence import CONDITION

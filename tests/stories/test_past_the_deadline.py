@@ -10,10 +10,10 @@ from bot.chat.commands.status import status_reply
 from bot.chat.showing.board import board_of
 from bot.trail import verified_in
 from bot.views import pending_page
+from lifecycle.heard import HeardStop
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Proposal
 from lifecycle.state import State
-from lifecycle.stops.heard import HeardStop
 from tests.stories.hearing import AFTER_S, end_of, heard, worked
 from tests.stories.permits import permitted
 from tests.world import World

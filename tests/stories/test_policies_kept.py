@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lifecycle.judging.fingerprints import fingerprints_under
+from lifecycle.verdicts.fingerprints import fingerprints_under
 from tests.builders import PROD
 from tests.fakes.tools import raising
 from tests.world import World

@@ -9,9 +9,9 @@ import pytest
 
 from lifecycle.answers import CardPlace
 from lifecycle.clockwork.closing import may_close
+from lifecycle.freezing import frozen
 from lifecycle.proposal import Attention, KeptStop, Outcome, Verb
 from lifecycle.state import State
-from lifecycle.stops.freezing import frozen
 from tests.builders import MAIL, PROD, REFUND
 from tests.fakes.tools import raising
 from tests.world import World

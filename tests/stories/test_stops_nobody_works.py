@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 
 from lifecycle.errors import ReviewRefused
+from lifecycle.heard import HEARD, kept_stops
 from lifecycle.people.acts import Act
 from lifecycle.people.letting_go import let_go
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.state import State
-from lifecycle.stops.heard import HEARD, kept_stops
 from tests.builders import MAIL, PROD
 from tests.fakes.clock import NOON_MS, FakeClock
 from tests.stories.hearing import SEND, WINDOW_S, cut_off, heard

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lifecycle.freezing import FROZEN
 from lifecycle.state import State
-from lifecycle.stops.freezing import FROZEN
 from lifecycle.tier import Tier
 from tests.builders import MAIL, REFUND, a_policy, the_agents
 from tests.stories.permits import begun_after, permitted, the_permit

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from lifecycle.freezing import FROZEN
+from lifecycle.heard import HEARD, kept_stops
 from lifecycle.state import State
-from lifecycle.stops.freezing import FROZEN
-from lifecycle.stops.heard import HEARD, kept_stops
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.stories.hearing import SEND, WINDOW_S, cut_off, heard

@@ -10,9 +10,9 @@ from bot.chat.cards.spans import moment_words
 from bot.chat.commands.replies import CommandReply, Table
 from bot.views import count_pending
 from lifecycle.clockwork.clocks import clock_moved
+from lifecycle.freezing import frozen
 from lifecycle.policy import Policy
 from lifecycle.ports import RowUnreadable, StoreUnavailable, Transaction
-from lifecycle.stops.freezing import frozen
 
 _MOST: Final = 20
 _WAITS: Final = "A freeze waits to be put in force; nothing executes, commits or closes meanwhile"

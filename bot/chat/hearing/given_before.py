@@ -12,8 +12,8 @@ from typing import Final
 from bot.chat.commands.typed import split_id, typed
 from lifecycle.answers import Reply
 from lifecycle.copied import brought_back_ms
+from lifecycle.freezing import frozen_since_ms
 from lifecycle.ports import RowUnreadable, Transaction
-from lifecycle.stops.freezing import frozen_since_ms
 from lifecycle.world import World
 
 #: So far what is known of two clocks may be wrong.

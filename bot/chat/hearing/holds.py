@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from bot.chat.hearing.stops import StopOf
-from lifecycle.stops.heard import HeardStop, key_of
+from lifecycle.heard import HeardStop, key_of
 from lifecycle.world import World
 
 

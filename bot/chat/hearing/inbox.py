@@ -18,9 +18,9 @@ from bot.chat.hearing.not_worked import let_go
 from bot.chat.hearing.shown import as_heard, as_it_showed, with_shown
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
+from lifecycle.heard import HeardStop, forget, note
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.stops.heard import HeardStop, forget, note
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.inbox")
@@ -44,7 +44,7 @@ class Inbox:
     An event id is remembered for 24 hours. What a former process stored and did not finish is
     worked off again by `resume`, but for what nobody may have said, and what waited in a copy that
     was brought back and is no stop; the law knows what it has done already. While one that stops
-    something waits, the law lets nothing of that be made final (`lifecycle.stops.heard`).
+    something waits, the law lets nothing of that be made final (`lifecycle.heard`).
     """
 
     def __init__(self, surface: str, world: World, work: Work) -> None:

@@ -26,12 +26,12 @@ from bot.chat.hearing.standing_in import as_it_stood_in
 from bot.chat.hearing.unjudged import keep_judged, keep_unjudged
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.heard import OVERDUE_MS
 from lifecycle.people.explaining import stopper_of
 from lifecycle.people.overtaken import note_off
 from lifecycle.ports import Transaction
 from lifecycle.questions import may_answer, waits_in
 from lifecycle.records import Card
-from lifecycle.stops.heard import OVERDUE_MS
 from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.surfaces")

@@ -12,9 +12,9 @@ from typing import Final
 
 from bot.chat.cards.card_facts import state_words
 from bot.chat.commands.listing import what_of
+from lifecycle.freezing import frozen
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
-from lifecycle.stops.freezing import frozen
 
 #: So many lines a group has; the rest is counted.
 MOST_LINES: Final = 10

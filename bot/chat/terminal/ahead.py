@@ -19,7 +19,7 @@ from bot.chat.hearing.stops import StopOf, stop_typed
 from bot.chat.terminal.documents import Abandoned, Heard, Said
 from bot.chat.terminal.speakers import SURFACE, named
 from bot.chat.terminal.unclosed import text_of
-from lifecycle.stops.heard import HeardStop, key_of
+from lifecycle.heard import HeardStop, key_of
 from lifecycle.world import World
 
 #: Lines with no longer a pause between them were written in one go, before anything was answered.

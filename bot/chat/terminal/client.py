@@ -24,9 +24,9 @@ from bot.chat.terminal.lines import Lines
 from bot.chat.terminal.render import Screen
 from bot.chat.terminal.speakers import SURFACE
 from bot.chat.terminal.unclosed import text_of
+from lifecycle.heard import key_of
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
-from lifecycle.stops.heard import key_of
 
 T = TypeVar("T")
 log = logging.getLogger("signoff.terminal")

@@ -10,14 +10,14 @@ from starlette.responses import Response
 from bot.intake.http import queries
 from bot.intake.http.door import Door
 from bot.intake.http.problems import json_response, problem
-from lifecycle.admitting.binding import NORMALIZER
 from lifecycle.answers import Sender
+from lifecycle.binding import NORMALIZER
+from lifecycle.freezing import frozen
 from lifecycle.moment import rfc3339
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.records import Task
 from lifecycle.schema import proposal_schema
-from lifecycle.stops.freezing import frozen
 from lifecycle.text.masking import mask_text
 
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"

@@ -14,8 +14,8 @@ from bot.chat.hearing.inbox import Inbox
 from bot.chat.hearing.stops import StopOf, stop_typed
 from bot.chat.surface import SurfaceFailed
 from lifecycle import world as law
+from lifecycle.heard import HeardStop, kept_stops
 from lifecycle.ports import StoreUnavailable
-from lifecycle.stops.heard import HeardStop, kept_stops
 from tests.bot.chat.working import Working
 from tests.fakes.discord_stage import until
 from tests.slack_stage import QuickClock

@@ -12,8 +12,8 @@ from bot.chat.hearing import inbox
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
 from lifecycle import world as law
+from lifecycle.heard import OVERDUE_MS, HeardStop, kept_stops
 from lifecycle.ports import StoreUnavailable
-from lifecycle.stops.heard import OVERDUE_MS, HeardStop, kept_stops
 from tests.bot.chat.working import Working
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_stage import until

@@ -12,9 +12,9 @@ import pytest
 
 from bot.chat.terminal.documents import LONGEST_LINE, Heard
 from bot.chat.terminal.lines import Lines
+from lifecycle.freezing import frozen
 from lifecycle.review import Decision
 from lifecycle.state import State
-from lifecycle.stops.freezing import frozen
 from tests.builders import MAIL, NOW_MS, a_document
 from tests.terminal import Lines as TypedLines
 from tests.terminal import Terminal, a_terminal, documents

@@ -13,8 +13,8 @@ import pytest
 from lifecycle.canonical import s256
 from lifecycle.checking.rule_run import Workers
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.heard import HeardStop
 from lifecycle.proposal import Attention
-from lifecycle.stops.heard import HeardStop
 from lifecycle.verdict import PASSED
 from sentinel_rules import load_rules
 from tests.bot.intake.conftest import Outside, submitted

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from lifecycle.heard import kept_stops
 from lifecycle.ports import Transaction
-from lifecycle.stops.heard import kept_stops
 from tests.bot.chat.discord.cards import seeded
 from tests.bot.chat.discord.standing import DEPLOY, state_of
 from tests.builders import PROD

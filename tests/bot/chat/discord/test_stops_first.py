@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from lifecycle.stops.freezing import frozen
+from lifecycle.freezing import frozen
 from tests.bot.chat.discord.cards import in_window, seeded
 from tests.bot.chat.discord.standing import DEPLOY, SEND, state_of
 from tests.builders import MAIL, PROD

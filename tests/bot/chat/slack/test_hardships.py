@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from lifecycle import freezing
 from lifecycle.proposal import Proposal
-from lifecycle.stops import freezing
 from tests.bot.chat.slack.windows import in_window
 from tests.builders import PROD
 from tests.fakes.slack_server.workspace import Message

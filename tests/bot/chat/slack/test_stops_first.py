@@ -11,7 +11,7 @@ from bot.chat.commands.commands import Commands
 from bot.chat.showing.broadcast import Broadcast, ServedSurface
 from bot.chat.showing.delivery import Delivery
 from bot.chat.slack.notifier import SlackSurface
-from lifecycle.stops.freezing import frozen
+from lifecycle.freezing import frozen
 from lifecycle.workflow import Workflow
 from tests.bot.chat.slack.counted import DEPLOY, mention, state
 from tests.bot.chat.slack.windows import in_window

@@ -14,10 +14,10 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
+from lifecycle.heard import HEARD, forget
 from lifecycle.moment import Moment, is_moment, later, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
-from lifecycle.stops.heard import HEARD, forget
 from lifecycle.text.masking import harmless, plain_words, recorded_words
 
 FLAG: Final = "freeze"

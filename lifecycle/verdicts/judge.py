@@ -13,7 +13,6 @@ from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.door import advance, end
-from lifecycle.judging.effective_terms import restood, standing_changes, standing_details, window_at
 from lifecycle.moment import Moment
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Level, Policy
@@ -23,6 +22,12 @@ from lifecycle.state import State, Trigger
 from lifecycle.text.masking import mask, mask_secrets, mask_text
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.effective_terms import (
+    restood,
+    standing_changes,
+    standing_details,
+    window_at,
+)
 
 
 def judge(

@@ -16,11 +16,11 @@ from lifecycle.door import amend
 from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import unjudged
 from lifecycle.fitting import fits_its_digest
-from lifecycle.judging.fingerprints import in_force
-from lifecycle.judging.gathering import evidence_ids
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Outcome, Proposal
+from lifecycle.verdicts.fingerprints import in_force
+from lifecycle.verdicts.gathering import evidence_ids
 
 #: The rules that read the evidence on record.
 BY_EVIDENCE: Final = frozenset({"preconditions_hold"})
