@@ -33,6 +33,7 @@ from lifecycle.verdicts.effective_terms import revoke_permit, standing_changes
 from lifecycle.verdicts.fingerprints import in_force
 from lifecycle.verdicts.gathering import same_evidence
 from lifecycle.verdicts.judge import policy_changed, raised_by, reject_by_sentinel, verdict_details
+from lifecycle.verdicts.last_judged import judged_under
 
 #: Findings that pass by themselves: the proposal waits instead of ending (design section 5).
 WAITABLE: Final = frozenset({"evidence_stale", "outside_hours", "change_freeze"})
@@ -86,7 +87,7 @@ def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Pr
     After a new policy it is judged again first, then tried again. A row that asks for less than it
     must was changed by somebody, and is ended.
     """
-    if proposal.checked_policy_digest != moment.policy.digest:
+    if not judged_under(moment.policy, proposal):
         return proposal
     if not stands_as_opened(tx, moment, proposal):
         return digest_mismatch(tx, moment, proposal)

@@ -21,6 +21,7 @@ from lifecycle.judging.adopting import Adopter
 from lifecycle.moment import Moment
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
+from lifecycle.verdicts.last_judged import judged_under
 from lifecycle.world import World
 
 _PAGE = 200
@@ -85,14 +86,14 @@ class Closer:
 
     async def _close_batch(self, batch: Sequence[Proposal]) -> int:
         for proposal in batch:
-            if proposal.checked_policy_digest != self.world.law.policy.digest:
+            if not judged_under(self.world.law.policy, proposal):
                 await self.world.many.beside(
                     proposal.proposal_id, self.adopter.recheck_one(proposal)
                 )
         readable, unreadable = await self.cards_seen.look(batch)
         for proposal in unreadable:
-            await self._not_closed(proposal.proposal_id, "its card can be read on no surface")
-        closed = await self._closed(readable) if readable else 0
+            await self._note_not_closed(proposal.proposal_id, "its card can be read on no surface")
+        closed = await self._write_closings(readable) if readable else 0
         await self._tell_of_stops(batch)
         return closed
 
@@ -106,26 +107,26 @@ class Closer:
         for proposal in batch:
             if self.world.heard.late(now_ms, proposal.proposal_id):
                 moment = self.world.moment()
-                noting = self.world.write(partial(_kept_open, moment, proposal.proposal_id))
+                noting = self.world.write(partial(_note_kept_open, moment, proposal.proposal_id))
                 await self.world.many.beside(proposal.proposal_id, noting)
 
-    async def _closed(self, seen: Sequence[Proposal]) -> int:
+    async def _write_closings(self, seen: Sequence[Proposal]) -> int:
         """Close proposals as they were read; if one has changed since, read all again and retry."""
         moment = self.world.moment()
         try:
-            return self._carry(await self.world.write(partial(_closed, moment, seen)))
+            return self._carry_claims(await self.world.write(partial(_close_as_seen, moment, seen)))
         except StaleProposal:
             pass
         except Exception as error:
             if isinstance(error, StoreUnavailable) and not isinstance(error, RowAtFault):
                 raise
-            return await self._each_closed(seen)
+            return await self._close_each(seen)
         try:
-            return self._carry(await self.world.write(partial(_closed_afresh, moment, seen)))
+            return self._carry_claims(await self.world.write(partial(_close_afresh, moment, seen)))
         except RowAtFault:
-            return await self._each_closed(seen)
+            return await self._close_each(seen)
 
-    async def _each_closed(self, seen: Sequence[Proposal]) -> int:
+    async def _close_each(self, seen: Sequence[Proposal]) -> int:
         """Close each proposal in a unit of its own; return how many were closed.
 
         So a proposal that cannot be judged does not keep the others open. And if the store fails at
@@ -133,14 +134,16 @@ class Closer:
         """
         closed = 0
         for proposal in seen:
-            unit = partial(_closed_afresh, self.world.moment(), [proposal])
+            unit = partial(_close_afresh, self.world.moment(), [proposal])
             one = await self.world.many.beside(proposal.proposal_id, self.world.write(unit))
-            closed += self._carry(one or ())
+            closed += self._carry_claims(one or ())
             if one is None:
-                await self._not_closed(proposal.proposal_id, "it cannot be judged, as the log says")
+                await self._note_not_closed(
+                    proposal.proposal_id, "it cannot be judged, as the log says"
+                )
         return closed
 
-    async def _not_closed(self, proposal_id: str, why: str) -> None:
+    async def _note_not_closed(self, proposal_id: str, why: str) -> None:
         moment = self.world.moment()
 
         def unit(tx: Transaction) -> None:
@@ -150,7 +153,7 @@ class Closer:
 
         await self.world.many.beside(proposal_id, self.world.write(unit))
 
-    def _carry(self, concluded: Sequence[Concluded]) -> int:
+    def _carry_claims(self, concluded: Sequence[Concluded]) -> int:
         """Make the calls that were claimed; return how many windows were closed."""
         for each in concluded:
             self.carrier.carry_claim(each.claim)
@@ -166,7 +169,9 @@ def _fresh(tx: Transaction, seen: Sequence[Proposal]) -> list[Proposal]:
     return [proposal for proposal in looked_up if proposal is not None]
 
 
-def _closed(moment: Moment, proposals: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
+def _close_as_seen(
+    moment: Moment, proposals: Sequence[Proposal], tx: Transaction
+) -> list[Concluded]:
     """Close the proposals that may be closed.
 
     Raises StaleProposal if one has changed; then the unit has no effect.
@@ -175,11 +180,11 @@ def _closed(moment: Moment, proposals: Sequence[Proposal], tx: Transaction) -> l
     return [after for seen, after in closed if after.proposal is not seen]
 
 
-def _closed_afresh(moment: Moment, seen: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
-    return _closed(moment, _fresh(tx, seen), tx)
+def _close_afresh(moment: Moment, seen: Sequence[Proposal], tx: Transaction) -> list[Concluded]:
+    return _close_as_seen(moment, _fresh(tx, seen), tx)
 
 
-def _kept_open(moment: Moment, proposal_id: str, tx: Transaction) -> None:
+def _note_kept_open(moment: Moment, proposal_id: str, tx: Transaction) -> None:
     fresh = tx.proposals.get(proposal_id)
     if fresh is not None and waits_for_a_stop(tx, moment, fresh):
         not_closed(tx, moment, fresh, why_it_waits(moment, proposal_id))

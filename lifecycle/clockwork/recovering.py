@@ -26,6 +26,7 @@ from lifecycle.moment import Moment
 from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import CLOCK, Outcome, Proposal, Verb
+from lifecycle.verdicts.last_judged import judged_under
 from lifecycle.world import World
 
 _PAGE = 200
@@ -216,7 +217,7 @@ def _as_told(tx: Transaction, proposal: Proposal) -> bool:
 
 def _stands_against(moment: Moment, proposal: Proposal) -> str | None:
     """Return what forbids one more call for good, in words; None if nothing does."""
-    if _judged_otherwise(moment, proposal):
+    if not judged_under(moment.policy, proposal):
         return "the policy is another one since"
     if proposal.kept_stop is not None:
         return f"{proposal.kept_stop.person} has stopped it"
@@ -224,8 +225,3 @@ def _stands_against(moment: Moment, proposal: Proposal) -> str | None:
     if not all(each.takes_back for each in overdue):
         return f"it waits for {HEARD}"
     return None
-
-
-def _judged_otherwise(moment: Moment, proposal: Proposal) -> bool:
-    """Return True if the policy is another than the one it was judged under."""
-    return proposal.checked_policy_digest != moment.policy.digest

@@ -52,7 +52,7 @@ from lifecycle.verdicts.judge import (
     reject_by_sentinel,
     verdict_details,
 )
-from lifecycle.verdicts.last_judged import note_judged, policy_before
+from lifecycle.verdicts.last_judged import judged_under, note_judged, policy_before
 
 _MAY_NOT_ASK: Final = "Its proposer may not use this tool any more."
 _OUT_OF_REACH: Final = "Its quorum can no longer be reached."
@@ -77,7 +77,7 @@ def recheck(tx: Transaction, moment: Moment, proposal: Proposal, anew: JudgedAne
     """Bring one open proposal under the policy in force, within a unit."""
     verdict = anew.verdict
     over = proposal.terminal or proposal.expired(moment.now_ms)  # whatever the policy says
-    if over or _is_of(moment.policy, proposal):
+    if over or judged_under(moment.policy, proposal):
         return Concluded(proposal)
     tool = moment.policy.tools.get(proposal.tool)
     if proposal.state is State.EXECUTING:
@@ -150,7 +150,7 @@ def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal
 
     Whether its proposer may ask, and who has to approve, was settled under the policy before.
     """
-    if proposal.state is not State.PENDING or _is_of(moment.policy, proposal):
+    if proposal.state is not State.PENDING or judged_under(moment.policy, proposal):
         return proposal
     tool, fresh = moment.policy.tools.get(proposal.tool), restood(moment.policy, proposal)
     if tool is None or fresh is None:
@@ -170,10 +170,6 @@ def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal
 def fingerprints_before(tx: Transaction, proposal: Proposal) -> Fingerprints | None:
     """Return the fingerprints of the policy that judged it last, None if they are not kept."""
     return fingerprints_under(tx, policy_before(proposal))
-
-
-def _is_of(policy: Policy, proposal: Proposal) -> bool:
-    return proposal.checked_policy_digest == policy.digest
 
 
 def _may_still_ask(policy: Policy, proposal: Proposal, tool: ToolPolicy) -> bool:

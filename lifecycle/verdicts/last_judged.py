@@ -17,6 +17,7 @@ from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import unjudged
 from lifecycle.fitting import fits_its_digest
 from lifecycle.moment import Moment
+from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Outcome, Proposal
 from lifecycle.verdicts.fingerprints import in_force
@@ -27,10 +28,18 @@ BY_EVIDENCE: Final = frozenset({"preconditions_hold"})
 _EVIDENCE_OBJECTS: Final = "+evidence"
 
 
+def judged_under(policy: Policy, proposal: Proposal) -> bool:
+    """Return whether this policy judged it last, and no evidence is still to be judged by.
+
+    Compare by this function alone: a proposal that carries the mark is judged under no policy.
+    """
+    return proposal.checked_policy_digest == policy.digest
+
+
 def judged_as_it_stands(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
     """Return whether it was judged last by the policy in force and by all evidence on record."""
     return (
-        proposal.checked_policy_digest == moment.policy.digest
+        judged_under(moment.policy, proposal)
         and in_force(tx, moment)
         and not _names_unjudged(tx, proposal)
     )
