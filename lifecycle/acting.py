@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from lifecycle.answers import Reply, Sender
-from lifecycle.books import Transaction
 from lifecycle.errors import GovernanceError, ReviewRefused
 from lifecycle.fitting import fits_its_digest
 from lifecycle.heard import HeardStop
@@ -30,7 +29,7 @@ from lifecycle.people.membership import (
 )
 from lifecycle.people.retrying import CheckAgain, repeatable, retry
 from lifecycle.people.stopping import check_effect, check_standing
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.sentinel import Facts
 from lifecycle.state import State

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lifecycle.books import Transaction
 from lifecycle.moment import Moment, is_moment
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 
 WHY: Final = "The database was brought back from a copy, which does not know what was done since."

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
 
-from lifecycle.books import Transaction
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 
 FLAG: Final = "stops_heard"

@@ -1,6 +1,7 @@
 """The ports are interfaces through which the law reaches the store, the tools and the surfaces.
 
 The bot implements them; `lifecycle` knows nothing of the platforms and the database behind them.
+The books of a transaction stand in `books` and `proposal_book`, and are imported from here, too.
 """
 
 from __future__ import annotations
@@ -38,10 +39,16 @@ __all__ = [
     "ProposalStore",
     "Proposals",
     "Reviews",
+    "RowAtFault",
+    "RowChanged",
+    "RowRefused",
+    "RowUnreadable",
     "Spending",
     "Spool",
+    "StoreClosed",
     "StoreUnavailable",
     "Tool",
+    "ToolDoubtful",
     "ToolFailed",
     "Toolbox",
     "Transaction",

@@ -8,13 +8,13 @@ from typing import Any
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.announcing import want_cards
 from lifecycle.answers import Sender
-from lifecycle.books import Transaction
 from lifecycle.door import record
 from lifecycle.event_kinds import EventKind
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.likeness import known_by
 from lifecycle.llm.witness import PROVENANCE
 from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.records import Money
 from lifecycle.state import State

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lifecycle.books import Transaction
 from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import payload_digest
 from lifecycle.fitting import fits_its_digest
 from lifecycle.moment import ms_of
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import EvidencePacket
 from lifecycle.verdicts.gathering import evidence_ids

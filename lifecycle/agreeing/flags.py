@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifecycle.books import Transaction
 from lifecycle.copied import noted_copy
 from lifecycle.event_kinds import EventKind
 from lifecycle.freezing import frozen
 from lifecycle.moment import rfc3339
+from lifecycle.ports import Transaction
 from lifecycle.questions import question_of, shown_of
 
 _Entry = Mapping[str, Any]

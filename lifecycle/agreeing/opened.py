@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lifecycle.books import Transaction
 from lifecycle.counting import approvals
 from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
 from lifecycle.review import Decision, Review
 from lifecycle.tier import Puller, Tier

@@ -10,10 +10,10 @@ from lifecycle.agreeing.retelling import retold
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.told import ToldPermit
 from lifecycle.audit import AuditEntry
-from lifecycle.books import Transaction
 from lifecycle.errors import PermitRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.permit import unverified
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.records import PermitRecord
 

@@ -22,11 +22,11 @@ from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.reviews import about_reviews
 from lifecycle.agreeing.told import UNTOLD, Told
 from lifecycle.audit import AuditEntry
-from lifecycle.books import Transaction
 from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
 from lifecycle.likeness import known_by
 from lifecycle.policy import ApprovalClass
+from lifecycle.ports import Transaction
 from lifecycle.posted_cards import about_its_cards, about_its_showing, was_shown
 from lifecycle.proposal import Execution, Proposal
 from lifecycle.quorum import approval_class_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from lifecycle.audit import AuditEntry
-from lifecycle.books import Transaction
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.state import State
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from lifecycle.agreeing.calls import at_words
 from lifecycle.audit import AuditEntry
-from lifecycle.books import Transaction
 from lifecycle.event_kinds import EventKind
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import Task
 

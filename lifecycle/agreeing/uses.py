@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lifecycle.books import Transaction
 from lifecycle.event_kinds import EventKind
 from lifecycle.moment import ms_of
+from lifecycle.ports import Transaction
 from lifecycle.tier import Tier
 
 _Entry = Mapping[str, Any]

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from lifecycle.agreeing.retelling_calls import digest_told
-from lifecycle.books import Transaction
 from lifecycle.door import call_for_attention
 from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Attention, Execution, Identity, Outcome, Proposal
 from lifecycle.text.masking import harmless, mask_secrets
 

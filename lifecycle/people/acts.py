@@ -8,13 +8,13 @@ from typing import Any
 
 from lifecycle.announcing import announce
 from lifecycle.answers import CardPlace, Reply, Sender
-from lifecycle.books import Transaction
 from lifecycle.calls.claiming import Claim
 from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire, undecided
 from lifecycle.moment import Moment, clock_words, rfc3339
+from lifecycle.ports import Transaction
 from lifecycle.posted_cards import CARD
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card

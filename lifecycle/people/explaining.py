@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.answers import Sender
-from lifecycle.books import Transaction
 from lifecycle.door import amend
 from lifecycle.ending import explain_task, tell_proposer
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed
+from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
 
 

@@ -14,11 +14,11 @@ from typing import Final
 from lifecycle.announcing import announce
 from lifecycle.answers import Sender
 from lifecycle.audit import AuditEvent
-from lifecycle.books import Transaction
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment, clock_words, is_moment, later, ms_of
 from lifecycle.people.acts import Act
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.review import Decision
 

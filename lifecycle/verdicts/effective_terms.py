@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lifecycle.books import Transaction
 from lifecycle.moment import Moment
 from lifecycle.policy import Policy
+from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.quorum import configured_tier, effective_tier, quorum_of
 from lifecycle.tier import TIER_POLICIES, Tier

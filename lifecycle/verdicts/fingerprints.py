@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Final
 
-from lifecycle.books import Transaction
 from lifecycle.canonical import canonical_bytes, sha256_hex
 from lifecycle.moment import Moment
 from lifecycle.policy import Policy, ToolPolicy
+from lifecycle.ports import Transaction
 
 #: The flag that holds the digest of the policy in force.
 POLICY_FLAG: Final = "policy"

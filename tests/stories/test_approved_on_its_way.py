@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import Reply
-from lifecycle.books import Transaction
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.policy import Level
+from lifecycle.ports import Transaction
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
 from lifecycle.world import Law
