@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from bot.config import Config
 from bot.process_age import STEP_S, is_born
 from bot.storage import open_reader, open_store

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bot.boot_id import boot_id
 from bot.cancelling import being_cancelled
-from bot.clock import SystemClock
-from bot.clock_resumed import resume_clock
+from bot.clocks.boot_id import boot_id
+from bot.clocks.clock import SystemClock
+from bot.clocks.resumed import resume_clock
 from bot.config import Config, ConfigInvalid, load_config
 from bot.config.own_code import changed_since_loaded
 from bot.config.reading import text_digest_of

@@ -11,7 +11,7 @@ from typing import Final
 
 import psutil
 
-from bot.boot_id import boot_id
+from bot.clocks.boot_id import boot_id
 
 #: Two readings of the birth of one process, in seconds since 1970, may differ by so much.
 STEP_S: Final = 1.0

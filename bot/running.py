@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 from bot.bootstrap import App, opened, summaries_of
 from bot.chat.showing.broadcast import Broadcast, ServedSurface
-from bot.clock_told import clock_behind
+from bot.clocks.told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import Choice
 from bot.cut_short import cut_short, ended_by_signals, ended_in_time, told_to_end
@@ -157,7 +157,7 @@ def _surfaces(
 def _discord(config: Config, environment: Mapping[str, str]) -> ServedSurface:
     from bot.chat.discord.notifier import DiscordSurface
     from bot.chat.discord.settings import discord_settings
-    from bot.clock import SystemClock
+    from bot.clocks.clock import SystemClock
 
     return DiscordSurface(discord_settings(config, environment), SystemClock())
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from bot.books import elsewhere_words, look, no_database, running_pid
 from bot.bootstrap import opened
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from bot.composing import composed
 from bot.config import Config
 from bot.config.surfaces import choose

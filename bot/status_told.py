@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from bot.books import elsewhere_words, no_database
 from bot.chat.cards.spans import moment_words
-from bot.clock_told import clock_behind
+from bot.clocks.told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
 from bot.storage.stop_lines import stops_in

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from bot.garbage import spare_what_is_loaded
 from bot.storage import open_store
 from bot.storage.spool import FileSpool

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from bot.clock_strayed import clock_strayed
-from bot.clock_told import clock_behind
+from bot.clocks.strayed import clock_strayed
+from bot.clocks.told import clock_behind
 from bot.jobs.job import Job
 from lifecycle.announcing import announce
 from lifecycle.ports import Transaction

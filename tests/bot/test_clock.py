@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from bot.boot_id import boot_id
-from bot.clock import SystemClock, boot_ns
+from bot.clocks.boot_id import boot_id
+from bot.clocks.clock import SystemClock, boot_ns
 from tests.fakes.clock import NOON_MS, FakeClock
 
 MINUTE_NS = 60_000_000_000
@@ -73,7 +73,7 @@ def test_two_clocks_of_one_boot_differ_by_what_the_wall_was_set() -> None:
 
 
 def test_a_boot_is_known_again_by_another_process() -> None:
-    asked = "from bot.boot_id import boot_id; print(boot_id())"
+    asked = "from bot.clocks.boot_id import boot_id; print(boot_id())"
     other = subprocess.run(
         [sys.executable, "-c", asked], capture_output=True, text=True, check=True
     )

@@ -15,7 +15,7 @@ import pytest
 
 from bot import running
 from bot.bootstrap import App, opened
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from bot.config import load_config
 from bot.config.surfaces import Choice
 from lifecycle.answers import Reply, Sender

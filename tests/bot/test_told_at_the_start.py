@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot import bootstrap, running
-from bot.boot_id import boot_id
+from bot.clocks.boot_id import boot_id
 from bot.config import load_config
 from lifecycle.workflow import Workflow
 from tests.bot.test_reloading_at_the_end import NOTHING, SOON_S, that_stays

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bot.chat.commands.status import status_reply
-from bot.clock import SystemClock
-from bot.clock_resumed import resume_clock
+from bot.clocks.clock import SystemClock
+from bot.clocks.resumed import resume_clock
 from lifecycle.state import State
 from tests.builders import MAIL, NOW_MS
 from tests.world import World

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.chat.showing.broadcast import Broadcast
-from bot.clock import SystemClock
-from bot.clock_strayed import clock_strayed
+from bot.clocks.clock import SystemClock
+from bot.clocks.strayed import clock_strayed
 from bot.jobs import tell_clock
 from lifecycle.state import State
 from tests.builders import MAIL, NOW_MS

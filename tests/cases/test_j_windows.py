@@ -12,7 +12,7 @@ import pytest
 from bot import views
 from bot.chat.cards.card import card_of
 from bot.chat.cards.card_facts import Beside
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from bot.jobs import close_windows
 from bot.jobs.scheduler import Scheduler
 from lifecycle.ports import Call

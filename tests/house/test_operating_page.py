@@ -34,7 +34,7 @@ ANNOUNCED = {
     "lifecycle/clockwork/clocks.py": ["The machine's clock was set forward by …"],
 }
 #: The same where no proposal is concerned; the words are made elsewhere.
-WORDED_IN = {"bot/jobs/tell_clock.py": "bot/clock_strayed.py"}
+WORDED_IN = {"bot/jobs/tell_clock.py": "bot/clocks/strayed.py"}
 ALERTS = {
     "bot/chat/showing/watching.py": ["⚠️ … hears nothing since …"],
     "lifecycle/workings/failing.py": ["… failed … times since …", "… does not end: …"],

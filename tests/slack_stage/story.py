@@ -11,7 +11,7 @@ from typing import Any
 from bot.chat.showing.broadcast import Broadcast
 from bot.chat.slack.notifier import SlackSurface
 from bot.chat.slack.settings import SlackSettings
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
 from lifecycle.records import Card

@@ -17,7 +17,7 @@ from bot.chat.showing.delivery import Delivery
 from bot.chat.showing.watching import Hears, Watch
 from bot.chat.surface import Surface
 from bot.chat.turns import Rank, Turn, taking_turns_as
-from bot.clock_strayed import clock_strayed
+from bot.clocks.strayed import clock_strayed
 from bot.expected import StartFailed
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentapprovalprotocol import AsyncClient
 
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from bot.intake.doors import served_doors
 from bot.storage.opening import open_store
 from lifecycle.policy import Source

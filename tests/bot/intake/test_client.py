@@ -137,7 +137,7 @@ async def test_a_result_that_is_no_receipt_is_done_all_the_same(signoff, outside
 async def test_what_was_done_is_returned_although_nobody_can_be_told(
     signoff, outside, monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
-    monkeypatch.setattr("bot.telling._AGAIN_S", (0.0, 0.0))
+    monkeypatch.setattr("bot.client.telling._AGAIN_S", (0.0, 0.0))
     real, left = signoff.report, [None] * failures
 
     async def report(*told: Any) -> Any:

@@ -56,7 +56,7 @@ async def on_the_way(outside: Outside, way: Way) -> AsyncIterator[Signoff]:
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.telling._AGAIN_S", (0.05, 0.05))
+    monkeypatch.setattr("bot.client.telling._AGAIN_S", (0.05, 0.05))
 
 
 @pytest.mark.parametrize("trouble", ["no way", "later", "lost"])

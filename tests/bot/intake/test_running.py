@@ -16,7 +16,7 @@ from shutil import copytree
 import httpx
 import pytest
 
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from tests.builders import PROD, a_document
 
 

@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 import httpx
 
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from tests.bot.intake.test_running import configured, free_port
 from tests.builders import PROD, a_document
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from tests.fakes.listening import ended
 from tests.fakes.slack_server import uploads
 from tests.fakes.slack_server.faults import Fault, RateLimited, SlackError

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.clock import SystemClock
+from bot.clocks.clock import SystemClock
 from tests.builders import MAIL, a_document
 from tests.fakes.slack_server import SlackServer
 from tests.slack_stage import eventually, shown

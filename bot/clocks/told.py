@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot.clock_strayed import BOT_ALONE
+from bot.clocks.strayed import BOT_ALONE
 from lifecycle.moment import clock_words, ms_of
 from lifecycle.ports import Transaction
 

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, ParamSpec, TypeVar
 
-from bot.client_errors import NothingDone, SignoffRefused, copied
-from bot.client_session import TERMINAL, Signoff
-from bot.telling import Receipts, decided, fitting, told
+from bot.client.errors import NothingDone, SignoffRefused, copied
+from bot.client.session import TERMINAL, Signoff
+from bot.client.telling import Receipts, decided, fitting, told
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from bot.client_errors import NothingDone, SignoffRefused, SignoffUnreachable
-from bot.client_governed import governed
-from bot.client_session import Signoff
+from bot.client.errors import NothingDone, SignoffRefused, SignoffUnreachable
+from bot.client.governed import governed
+from bot.client.session import Signoff
 
 __all__ = ["NothingDone", "Signoff", "SignoffRefused", "SignoffUnreachable", "governed"]

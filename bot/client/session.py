@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import httpx
 
-from bot.client_errors import (
+from bot.client.errors import (
     SignoffRefused,
     SignoffUnreachable,
     address,

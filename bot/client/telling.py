@@ -1,5 +1,5 @@
 """Waits for the decision on a governed call and reports its outcome, through times when the bot
-does not answer. `bot.client_governed` uses it on the agent's loop."""
+does not answer. `bot.client.governed` uses it on the agent's loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import chain, repeat
 from typing import Any, Final, Protocol
 
-from bot.client_errors import SignoffRefused, SignoffUnreachable
+from bot.client.errors import SignoffRefused, SignoffUnreachable
 
 log = logging.getLogger("signoff.client")
 
