@@ -18,7 +18,7 @@ from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.people.acts import Act, Reviewed, note_ignored
 from lifecycle.people.force import Force
-from lifecycle.people.letting_go import let_go
+from lifecycle.people.letting_go import release_stops
 from lifecycle.people.membership import (
     AskAlso,
     check_all_asked,
@@ -225,7 +225,7 @@ class Acting:
     async def _retried(self, act: Act) -> Reply:
         waited = await self._held_up_by(act.proposal_id, act.sender)
         if waited:
-            reply = await self._acting(act, let_go)
+            reply = await self._acting(act, release_stops)
             for each in waited if reply.done else ():
                 self.world.heard.drop(each.key)
             return reply

@@ -71,7 +71,7 @@ class Operating:
             return Reply(_NOT_WRITTEN_YET, "audit_unavailable")
         reply = await self.operate(sender, lambda tx, m: freezing.thaw(tx, m, sender))
         if reply.done:
-            self.acting.spooled.let_go(waited)
+            self.acting.spooled.forget_freezes(waited)
             for key in waited:
                 self.world.heard.drop(key)
         return reply

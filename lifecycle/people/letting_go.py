@@ -17,7 +17,7 @@ from lifecycle.ports import Transaction
 from lifecycle.text.masking import plain_words
 
 
-def let_go(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
+def release_stops(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     """Forget the stops of this proposal that have waited too long, so that they hold it up no more.
 
     If one of them is processed after all, it has the effect it would have then. Raises

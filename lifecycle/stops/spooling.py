@@ -94,7 +94,7 @@ class Spooled:
         waiting = (each.key for each in self.world.heard.freezes())
         return any(key.startswith(_KEPT) and key not in but for key in waiting)
 
-    def let_go(self, keys: Collection[str]) -> None:
+    def forget_freezes(self, keys: Collection[str]) -> None:
         """Forget the freezes of these keys, which somebody lifted before they were in force."""
         for stop in self.waiting():
             if is_freeze(stop) and _key(stop) in keys:

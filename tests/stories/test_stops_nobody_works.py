@@ -10,7 +10,7 @@ import pytest
 from lifecycle.errors import ReviewRefused
 from lifecycle.heard import HEARD, kept_stops
 from lifecycle.people.acts import Act
-from lifecycle.people.letting_go import let_go
+from lifecycle.people.letting_go import release_stops
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome
 from lifecycle.state import State
@@ -88,11 +88,10 @@ async def test_nobody_is_said_to_have_let_go_of_a_stop_that_was_worked_meanwhile
     world: World,
 ) -> None:
     await in_window(world)
+    act = Act("p1", world.sender("ana"))
 
     with pytest.raises(ReviewRefused, match="waits any more"):
-        await world.store.write(
-            lambda tx: let_go(tx, world.workflow.world.moment(), Act("p1", world.sender("ana")))
-        )
+        await world.store.write(lambda tx: release_stops(tx, world.workflow.world.moment(), act))
 
     assert "stop_let_go" not in await world.trail("p1")
 

@@ -14,7 +14,7 @@ from bot.chat.commands.typed import PROPOSING
 from bot.chat.hearing.holds import Holds
 from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing, Taken
 from bot.chat.hearing.lanes import Lanes
-from bot.chat.hearing.not_worked import let_go
+from bot.chat.hearing.not_worked import discard
 from bot.chat.hearing.shown import as_heard, as_it_showed, with_shown
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
@@ -215,7 +215,7 @@ class Inbox:
         left = {name: each.standing for name, each in waiting.items() if name not in ours}
         if left:
             with suppress(StoreUnavailable):  # the next start tells of it
-                await self._world.write(partial(let_go, self._kept, left, self._world.moment()))
+                await self._world.write(partial(discard, self._kept, left, self._world.moment()))
         for event_id, each in ours.items():
             self._begin(event_id, each.lane, each.payload)
         self.lanes.whole = True

@@ -40,7 +40,9 @@ _CODES: Final = {
 }
 
 
-def let_go(kept: KeptEvents, left: Mapping[str, Standing], moment: Moment, tx: Transaction) -> None:
+def discard(
+    kept: KeptEvents, left: Mapping[str, Standing], moment: Moment, tx: Transaction
+) -> None:
     """Keep these events no more: nobody may have said them, or they may be done. What one of them
     may have stopped stands still all the same."""
     surface = kept.surface
