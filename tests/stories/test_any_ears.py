@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.chat.discord import reactions
-from bot.chat.hearing import early
+from bot.chat.hearing import unplaced as early
 from tests.stage import staged
 from tests.stories import any_deeds
 from tests.stories.any_ears import Ears

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.chat.discord import reactions
-from bot.chat.hearing import early
+from bot.chat.hearing import unplaced as early
 from bot.chat.hearing.signals import Signal
 from lifecycle.review import Decision
 from tests.builders import PROD, a_document

@@ -140,7 +140,7 @@ class Asked:
     async def _pressed(self, sender: Sender, payload: Payload) -> list[Said]:
         signal, message_id = Signal[payload["signal"]], str(payload["message"])
         approves = signal is Signal.APPROVE and self.in_place(payload)
-        card = await self._incoming.early.card(message_id) if approves else None
+        card = await self._incoming.unplaced.card(message_id) if approves else None
         if card is not None and not await self._reactions.stopped_first(card.proposal_id):
             return answer_messages(CommandReply.of(UNREAD))
         reply = await self._incoming.pressed(

@@ -1,6 +1,6 @@
 """Looks in the channel for messages of ours: a card whose place no row names, a call, the board.
 
-Twin: `slack/standing_posts.py`, which finds posts by a key in their metadata.
+Twin: `slack/history.py`, which finds posts by a key in their metadata.
 """
 
 from __future__ import annotations

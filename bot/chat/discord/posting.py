@@ -1,6 +1,6 @@
 """Posts and edits a card in its message: whole, without its file, or in the shortest form.
 
-Twin: `slack/cards.py`.
+Twin: `slack/posting.py`.
 """
 
 from __future__ import annotations

@@ -99,10 +99,10 @@ class Reactions:
         counts = False
         try:
             pauses_s = () if ours is False else _EARLY_S
-            card = await self._incoming.early.soon(message_id, pauses_s)
+            card = await self._incoming.unplaced.soon(message_id, pauses_s)
             if card is None and ours is False:
                 return
-            if card is None and await self._incoming.early.on_its_way():
+            if card is None and await self._incoming.unplaced.on_its_way():
                 self._reading().found_again(message_id)
             if signal is Signal.APPROVE and not await self._still_meant(card, account, payload):
                 return

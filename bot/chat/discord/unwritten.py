@@ -1,6 +1,6 @@
 """Remembers which cards may stand in the channel without a row, and looks for them before posting.
 
-Twin: `slack/doubtful.py`.
+Twin: `slack/unwritten.py`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import logging
 from dataclasses import replace
 from typing import Final, assert_never
 
-from bot.chat.hearing.early import Early
 from bot.chat.hearing.event_ids import card_event, late_event
 from bot.chat.hearing.hanging import note_taken_off
 from bot.chat.hearing.known import HIDDEN, note_changed
@@ -24,6 +23,7 @@ from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.standing_in import as_it_stood_in
 from bot.chat.hearing.unjudged import keep_judged, keep_unjudged
+from bot.chat.hearing.unplaced import Unplaced
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.heard import OVERDUE_MS
@@ -77,7 +77,7 @@ class Incoming:
         self._workflow = workflow
         self._surface = surface
         self._logged = Notes(workflow.world.clock)
-        self.early = Early(workflow.world, surface, self.card)
+        self.unplaced = Unplaced(workflow.world, surface, self.card)
 
     async def reacted(
         self,
@@ -138,7 +138,7 @@ class Incoming:
         if not in_place:
             await self._workflow.note_ignored("", sender, "wrong_place")
             return _ELSEWHERE
-        card = await self.early.card(message_id, stops=signal is Signal.STOP)
+        card = await self.unplaced.card(message_id, stops=signal is Signal.STOP)
         if card is None:
             return await self._unknown(sender, message_id)
         place = self._place(card, message_id, sender)

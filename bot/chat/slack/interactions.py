@@ -194,7 +194,7 @@ class Interactions:
         sender = await self._speaking.sender(asked.user, asked.team, event_id)
         in_place = asked.channel == self._desk.rest.id
         if asked.signal is Signal.APPROVE and in_place:
-            card = await self._incoming.early.card(asked.message_ts)
+            card = await self._incoming.unplaced.card(asked.message_ts)
             known = card.proposal_id if card is not None else ""
             if not await self._reactions.stopped_first(known):
                 self._hint(asked, UNREAD)

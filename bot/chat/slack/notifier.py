@@ -16,14 +16,14 @@ from bot.chat.hearing.hearing import Trouble
 from bot.chat.hearing.reading import Reading
 from bot.chat.showing.delivery import Delivery
 from bot.chat.slack.accounts import SURFACE
-from bot.chat.slack.cards import Cards
 from bot.chat.slack.checks import Me, checked
 from bot.chat.slack.client import Doors, SlackClient
 from bot.chat.slack.desk import Desk
-from bot.chat.slack.doubtful import note_doubtful
 from bot.chat.slack.listening import Listening
+from bot.chat.slack.posting import Cards
 from bot.chat.slack.saying import said
 from bot.chat.slack.settings import SlackSettings
+from bot.chat.slack.unwritten import note_doubtful
 from bot.chat.surface import Posted, SurfaceFailed
 from lifecycle.records import Card, Message
 

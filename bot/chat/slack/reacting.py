@@ -139,7 +139,7 @@ class Reacting:
         """Wait for delivery if the message may be a card that has no row yet."""
         if await self._world.store.read(lambda tx: tx.cards.find(SURFACE, ts)) is None:
             async with self._delivery.held():
-                await self._incoming.early.look_sooner()
+                await self._incoming.unplaced.look_sooner()
 
     def _may_decide(self, sender: Sender) -> bool:
         """Say whether a card is to be read for this sender. Slack lets few be read a minute, and

@@ -13,8 +13,8 @@ from typing import Any, Final
 from bot.chat.cards.fitting import Attachment
 from bot.chat.hearing.signals import SEEDS
 from bot.chat.slack.calls import SlackRefused, SlackWeb
+from bot.chat.slack.history import StandingPosts
 from bot.chat.slack.render import Block, calls_in, card_in
-from bot.chat.slack.standing_posts import StandingPosts
 from bot.chat.slack.text import escape
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.ports import Clock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.hearing.early import Early
 from bot.chat.hearing.incoming import Incoming
+from bot.chat.hearing.unplaced import Unplaced
 from bot.chat.surface import SurfaceFailed
 from lifecycle.records import Card
 from tests.bot.chat.delivering import Stage
@@ -30,7 +30,7 @@ async def posts_in_ten_minutes(first: SurfaceFailed, then: SurfaceFailed, *, emo
     incoming, delivery = Incoming(stage.world.workflow, surface.name), stage.delivery()
     for _ in range(MINUTES_S):
         if emoji:
-            await incoming.early.look_sooner()
+            await incoming.unplaced.look_sooner()
         await delivery.drain()
         stage.world.clock.advance(1)
     return MINUTES_S + 1 - len(surface.failures)
@@ -74,7 +74,7 @@ async def test_a_card_that_is_written_down_while_it_is_looked_for_is_found() -> 
             await stage.delivery().drain()
         return found
 
-    early = Early(stage.world.workflow.world, surface.name, card)
+    early = Unplaced(stage.world.workflow.world, surface.name, card)
 
     assert (await early.card("m1")) == await stage.card()
 
@@ -83,13 +83,13 @@ async def test_what_is_decided_on_what_may_be_a_card_waits_and_a_stop_does_so_to
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A button leaves no trace on the card: taken for one on no card, what it said is lost."""
-    monkeypatch.setattr("bot.chat.hearing.early._PAUSES_S", (0.0,))
+    monkeypatch.setattr("bot.chat.hearing.unplaced._PAUSES_S", (0.0,))
     surface = FakeSurface()
     surface.failures = [LOST]
     stage = Stage(surface)
     await stage.submits(PROD)
     await stage.delivery().drain()
-    early = Incoming(stage.world.workflow, surface.name).early
+    early = Incoming(stage.world.workflow, surface.name).unplaced
 
     async def waits(*, stops: bool) -> bool:
         try:

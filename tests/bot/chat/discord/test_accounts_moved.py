@@ -80,7 +80,7 @@ async def test_what_waits_until_its_card_is_written_down_counts_for_whose_accoun
     gives: Callable[[DiscordStage, Message], None],
 ) -> None:
     proposal_id, card = await seeded(stage, PROD)
-    early = incoming_of(stage).early
+    early = incoming_of(stage).unplaced
     gate = Gate(early._waited_for)
     monkeypatch.setattr(early, "_waited_for", gate)
     gives(stage, card)

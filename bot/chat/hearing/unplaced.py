@@ -32,7 +32,7 @@ _ANEW_MS: Final = 3_600_000
 _MOST_WAITS: Final = 1_000
 
 
-class Early:
+class Unplaced:
     """Waits for the cards of one surface that are being posted, or may stand."""
 
     def __init__(

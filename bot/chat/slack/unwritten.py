@@ -1,4 +1,4 @@
-"""Tells `standing_posts` what a former process may have posted without noting it.
+"""Tells `history` what a former process may have posted without noting it.
 
 Those posts are looked for before they are posted again. Twin: `discord/unwritten.py`.
 """
