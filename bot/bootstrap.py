@@ -34,6 +34,7 @@ from bot.storage.lock import path_of_lock
 from bot.storage.spool import FileSpool
 from bot.storage.sqlite import SqliteStore
 from bot.storage.stop_lines import others_wait
+from bot.tools.copies import CopiesMark, end_copies
 from bot.tools.leftovers import Leftovers
 from bot.tools.threads import beside
 from bot.tools.toolbox import ConfiguredToolbox
@@ -189,7 +190,7 @@ async def opened(
         if is_new:  # a start in a wrong folder would else go unnoticed
             log.warning("There was no database %s: a new one was made.", file)
         clock = SystemClock()
-        tools = await _tools(config, with_python(environment), clock.now_ms, making)
+        tools = await _tools(config, environment, clock.now_ms, closing, making)
         world = World(
             store=store,
             clock=clock,
@@ -214,13 +215,14 @@ async def opened(
 
 async def _tools(
     config: Config,
-    handed_on: Mapping[str, str],
+    environment: Mapping[str, str],
     now_ms: Callable[[], int],
+    closing: AsyncExitStack,
     making: Callable[[], AbstractAsyncContextManager[object]],
 ) -> ConfiguredToolbox:
     """Make the tools within `making()`. It happens on the loop, because some tools need one; a tool
     that hangs there holds up the loop for ever."""
-    leftovers = await _none_left(config)
+    leftovers, handed_on = await _none_left(config, closing), with_python(environment)
     async with making():
         return ConfiguredToolbox(config.policy.tools, config.folder, handed_on, now_ms, leftovers)
 
@@ -231,18 +233,24 @@ async def _spool(config: Config, store: ProposalStore) -> FileSpool:
     return FileSpool(config.spool, known.name, unnamed=in_file, forgotten=known.forgotten)
 
 
-async def _none_left(config: Config) -> Leftovers:
-    """End the programs that a former process of this database left running.
-
-    The lock on the database says that no other bot's programs are among them.
-    """
+async def _none_left(config: Config, closing: AsyncExitStack) -> Leftovers:
+    """End what a former process of this database left running, and mark what tools fork from now on
+    until `closing`. The lock on the database says that nothing of another bot is among it."""
     file = config.database_file
     # Links are resolved, as for the lock: the next start may use another name of the database.
-    lock = None if file is None else path_of_lock(file)
-    leftovers = Leftovers(None if lock is None else lock.with_suffix(".running"))
-    if staying := await asyncio.to_thread(leftovers.end_all):
-        words = "Programs of tools that were called before the last end may still run: %d."
-        log.warning(words, staying)
+    folder = None if file is None else path_of_lock(file).with_suffix(".running")
+    leftovers = Leftovers(folder)
+    if folder is not None:
+        # They come first: a copy could start further programs.
+        staying = await asyncio.to_thread(end_copies, folder)
+        if staying := staying + await asyncio.to_thread(leftovers.end_all):
+            words = "Programs of tools that were called before the last end may still run: %d."
+            log.warning(words, staying)
+        try:
+            closing.callback(CopiesMark(folder).let_go)
+        except OSError as error:
+            words = "What tools fork cannot be marked in %s: if the bot is killed, it goes on. %s"
+            log.warning(words, folder, error.strerror)
     return leftovers
 
 

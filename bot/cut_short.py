@@ -17,8 +17,12 @@ from typing import Final, NoReturn
 WRITTEN_S: Final = 3.0
 #: So long after it was told to a process ends, whatever waits to be written (design section 8).
 _ENDS_S: Final = 9.7
-#: So long after that it ends although all of it is held up, which it may be for no longer.
-_LAST_S: Final = 9.9
+#: So long after that it ends although all of it is held up, which it may be for no longer; what
+#: then tells so has a moment to be written.
+_LAST_S: Final = 9.8
+_TOLD_S: Final = 0.1
+#: In steps of so many seconds it is looked whether this process runs at all.
+_STEP_S: Final = 0.5
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 _MOST_SIGNALS: Final = 64
 #: The number of no signal, behind which there is none to hear.
@@ -42,14 +46,14 @@ def left_s(most_s: float) -> float:
     return max(0.0, min(most_s, _told[0] + _ENDS_S - time.monotonic()))
 
 
-def cut_short(code: int) -> NoReturn:
-    """End the process with `code`, whatever its threads do."""
+def cut_short(code: int, least_s: float = 0.0) -> NoReturn:
+    """End the process with `code`, whatever its threads do; what waits has `least_s` at least."""
     # Python's own list, of which there is no public name: our outlets write what waits.
     writing = getattr(atexit, "_run_exitfuncs", logging.shutdown)
     with suppress(RuntimeError):  # no thread can be started: nobody waits for what would be written
         thread = threading.Thread(target=writing, daemon=True)
         thread.start()
-        thread.join(left_s(WRITTEN_S))
+        thread.join(max(least_s, left_s(WRITTEN_S)))
     os._exit(code)
 
 
@@ -91,9 +95,9 @@ def ended_in_time() -> Iterator[Callable[[], object]]:
 
     def end_late() -> None:
         ends.wait()
-        if not over.wait(_LAST_S):
+        if not over_within(_LAST_S, over):
             log.error("The bot is held up, and ends in the middle of what was under way.")
-            cut_short(1)
+            cut_short(1, _TOLD_S)
 
     threading.Thread(target=end_late, daemon=True).start()
     try:
@@ -104,6 +108,20 @@ def ended_in_time() -> Iterator[Callable[[], object]]:
         over.set()
         for each in (ready, ends):
             each.set()
+
+
+def over_within(most_s: float, over: threading.Event) -> bool:
+    """Return True if it is over within so many seconds in which this process runs.
+
+    While it is stopped, as by SIGSTOP, nothing of it is held up; going on it has its time still.
+    """
+    ran_s = 0.0
+    while ran_s < most_s:
+        begun_s, step_s = time.monotonic(), min(_STEP_S, most_s - ran_s)
+        if over.wait(step_s):
+            return True
+        ran_s += min(time.monotonic() - begun_s, 2 * step_s)
+    return False
 
 
 @contextmanager

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from functools import cache
-from typing import Protocol
+from typing import Final, Protocol
 from weakref import WeakSet
 
 
@@ -17,6 +18,8 @@ class Ours(Protocol):
 
 
 _ours: WeakSet[Ours] = WeakSet()
+#: The number of this process, if it is such a copy.
+_copies: Final = set[int]()
 
 
 def keep_from_copies(ours: Ours) -> None:
@@ -32,8 +35,31 @@ def _hook_letting_go() -> None:
 
 
 def _let_go() -> None:
+    _copies.add(os.getpid())
     for each in tuple(_ours):
         each.let_go_in_copy()
+
+
+def end_copy(error: BaseException | None = None, status: int = 0) -> None:
+    """End this process if it is a copy, and do nothing in the bot itself.
+
+    To be called where what a tool does comes back to the bot, with what it raised. A copy that went
+    on from there would be a second bot: it shares the files and pipes by which the first one hears,
+    and would take from it what it read, and all of it as it ended. `status` is the exit code if
+    nothing was raised.
+    """
+    if os.getpid() not in _copies:
+        return
+    if isinstance(error, SystemExit):
+        given = error.code
+        status = 0 if given is None else given & 0xFF if isinstance(given, int) else 1
+    elif error is not None:
+        from lifecycle.located import located  # most commands never need what that loads
+
+        status = 1
+        with suppress(OSError):  # the threads that write the log are none of the copy's
+            os.write(2, f"A process that a tool forked failed: {located(error)}\n".encode())
+    os._exit(status)
 
 
 @cache

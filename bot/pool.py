@@ -11,11 +11,14 @@ import logging
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, TypeVar, TypeVarTuple
+from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
+
+from bot.forked import end_copy, keep_from_copies
 
 log = logging.getLogger("signoff")
 
@@ -42,12 +45,23 @@ _Answer = TypeVar("_Answer")
 _Given = TypeVarTuple("_Given")
 
 
+class _NoMore(deque[Any]):
+    """The callbacks of a loop that are due, in a forked copy of its process: it runs none."""
+
+    def popleft(self) -> NoReturn:
+        """End the copy, whose own work has come back to the loop."""
+        end_copy(status=1)
+        raise IndexError
+
+
 class _Loop(asyncio.SelectorEventLoop):
     """One that can be told to go on where what others began in it ends the program, or the loop."""
 
     #: That a signal is heard by it, so that nothing but their code asks for the end so.
     goes_on = False
     _told_to_stop = False
+    #: That this process was forked while it ran.
+    _copied = False
 
     def run_forever(self) -> None:
         """Run until it is told to stop; raises what ends the program, unless it `goes_on`.
@@ -60,15 +74,37 @@ class _Loop(asyncio.SelectorEventLoop):
             try:
                 super().run_forever()
             except (SystemExit, KeyboardInterrupt) as error:
+                self._end_copy(error)
                 if not self.goes_on:
                     raise
                 from lifecycle.located import located  # most commands never need what that loads
 
                 log.error("what would have ended the bot ends nothing else: %s", located(error))
+            self._end_copy(status=1)
+
+    def let_go_in_copy(self) -> None:
+        """Run nothing more in a forked copy of the process; asyncio has no public way."""
+        if self.is_running():
+            self._copied, self._ready = True, _NoMore()
+            super().stop()
+
+    def _end_copy(self, error: BaseException | None = None, status: int = 0) -> None:
+        if self._copied:
+            end_copy(error, status)
+
+    def run_until_complete(self, future: Any) -> Any:
+        """Run it to its end, which is the end of the loop too."""
+        self._main = asyncio.ensure_future(future, loop=self)
+        return super().run_until_complete(self._main)
 
     def stop(self) -> None:
-        """Stop, unless it is what others wrote that says so."""
-        if self._is_theirs("told the loop of the bot to stop, which goes on"):
+        """Stop, unless it is what others wrote that says so.
+
+        Nobody else does before the end of what is run; a thread that they began has no mark of
+        theirs.
+        """
+        if self.goes_on and not self._main.done():
+            log.warning("a tool told the loop of the bot to stop, which goes on")
             return
         self._told_to_stop = True
         super().stop()
@@ -114,6 +150,7 @@ def going_on() -> Iterator[None]:
     if not isinstance(loop, _Loop):
         yield
         return
+    keep_from_copies(loop)
     loop.goes_on = True
     try:
         yield

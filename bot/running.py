@@ -225,6 +225,7 @@ class _Signals:
         self._hear()
         self._heard_apart()
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        _wait_for_programs()
 
     async def keep(self) -> None:
         """Hear them again and again, until cancelled."""
@@ -270,6 +271,13 @@ class _Signals:
         async with self._reloading:
             self._waits = False
             log.warning("%s", await app.reload())
+
+
+def _wait_for_programs() -> None:
+    """Have the system tell how programs end: where SIGCHLD is ignored, as whoever started this
+    process may have it, no call of a program has an outcome."""
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def _cut_short() -> None:

@@ -179,6 +179,8 @@ class FileSpool:
             self._tries = _TRIES
             yield
         finally:
+            with suppress(OSError):  # a process that a tool forked meanwhile would keep it
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def _tell_of_others(self) -> None:

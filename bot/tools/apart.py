@@ -8,6 +8,7 @@ from collections.abc import Awaitable
 from concurrent.futures import Executor
 from typing import Any, Final, NamedTuple
 
+from bot.forked import end_copy
 from bot.pool import THREADS_OF, let_go
 from bot.tools.threads import ended_unheard
 
@@ -63,9 +64,12 @@ async def apart(work: Awaitable[Any], name: str, threads: Executor) -> Any:
 async def _heard(work: Awaitable[Any], threads: Executor) -> _Ended:
     THREADS_OF.set(threads)
     try:
-        return _Ended(await work, None)
+        answer = await work
     except BaseException as error:
+        end_copy(error)
         return _Ended(None, error)
+    end_copy()
+    return _Ended(answer, None)
 
 
 def _leave(task: asyncio.Task[_Ended], name: str, threads: Executor) -> None:

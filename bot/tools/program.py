@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import signal
 import subprocess
@@ -24,6 +25,10 @@ TAIL: Final = 4_096
 _CHUNK: Final = 65_536
 _GRACE_S: Final = 1.0
 _NO_FILE: Final = frozenset({errno.EMFILE, errno.ENFILE})
+#: An exit code that means neither done nor failed.
+_LOST: Final = 255
+
+log = logging.getLogger(__name__)
 
 
 class Ended(NamedTuple):
@@ -130,20 +135,41 @@ class _Program:
             await asyncio.shield(self._ended)
 
     def _watch(self) -> None:
-        """Wait for the end, kill what the program left behind, and only then let go of its id."""
+        """Wait for the end and tell the exit code, which nobody knows where the system or somebody
+        else took it: SIGCHLD is ignored, or other code here waits for whatever ends."""
+        try:
+            code = self._reaped_code()
+        except ChildProcessError:
+            with self._lock:
+                self._reaped = True
+            log.warning("the exit code of a program is lost: another part of this process took it")
+            code = self._process.returncode = _LOST
+        else:
+            if self._mark is not None:
+                self._mark.remove()
+        with suppress(RuntimeError):  # the loop is gone
+            self._loop.call_soon_threadsafe(self._tell, code)
+
+    def _reaped_code(self) -> int:
+        """Wait for the end, kill what the program left behind, and only then let go of its id.
+
+        Raises ChildProcessError, where Popen would say that the program ended with 0.
+        """
+        number = self._process.pid
         waitid = getattr(os, "waitid", None)
         if waitid is not None:
-            waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-        else:  # pragma: no cover - systems that cannot look without reaping
-            self._process.wait()
+            waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)
+            self._end_group()
+        _, status = os.waitpid(number, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        if waitid is None:  # pragma: no cover - systems that cannot look without reaping
+            self._end_group()
+        return self._process.returncode
+
+    def _end_group(self) -> None:
         with self._lock:
             self._signal(signal.SIGKILL)
             self._reaped = True
-        code = self._process.wait()
-        if self._mark is not None:
-            self._mark.remove()
-        with suppress(RuntimeError):  # the loop is gone
-            self._loop.call_soon_threadsafe(self._tell, code)
 
     def _tell(self, code: int) -> None:
         if not self._ended.done():

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from bot.config.kinds import capabilities_of, class_in, never_committed, takes
 from bot.expected import StartFailed
+from bot.forked import end_copy
 from bot.pool import THREADS_OF
 from bot.tools.apart import apart, left_of
 from bot.tools.threads import DaemonThreads, NotBegun, beside
@@ -42,7 +43,8 @@ class PythonTool:
         Raises ValueError where it cannot be loaded, StartFailed where none can be made.
         """
         self._places, self._threads = _Places(), DaemonThreads(MOST_AT_ONCE)
-        name, made = settings["class"], class_in(settings["class"], folder)
+        name = settings["class"]
+        made = self._theirs(partial(class_in, name, folder))
         try:
             self._tool = self._theirs(lambda: made(**settings.get("options", {})))
             in_vain = never_committed(made, self._tool)
@@ -122,7 +124,13 @@ class PythonTool:
         """Do their work so that what it begins in the loop has their threads too, not our own."""
         context = copy_context()
         context.run(THREADS_OF.set, self._threads)
-        return context.run(work)
+        try:
+            answer = context.run(work)
+        except BaseException as error:
+            end_copy(error)
+            raise
+        end_copy()
+        return answer
 
 
 class _Places:

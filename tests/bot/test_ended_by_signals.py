@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from bot.cut_short import ended_by_signals, ended_in_time
+from bot.cut_short import ended_by_signals, ended_in_time, over_within
 from tests.conftest import ROOT
 
 #: Holds its loop up for ever; `_LAST_S` is ten seconds else.
@@ -73,6 +74,30 @@ def test_a_process_whose_loop_is_held_up_ends_in_time(number: int) -> None:
 
     assert ended.returncode == 1
     assert "The bot is held up, and ends in the middle" in ended.stderr
+
+
+class Steps(threading.Event):
+    """Over once it was waited for so many times, each of which takes as long as is told."""
+
+    def __init__(self, *taken_s: float) -> None:
+        super().__init__()
+        self._taken_s, self.now_s = list(taken_s), 0.0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.now_s += self._taken_s.pop(0)
+        return not self._taken_s
+
+
+@pytest.mark.parametrize(("steps", "in_time"), [((60.0, 0.5, 0.5), True), ((0.5,) * 5, False)])
+def test_a_process_that_was_stopped_for_a_while_is_not_held_up(
+    monkeypatch: pytest.MonkeyPatch, steps: tuple[float, ...], in_time: bool
+) -> None:
+    """SIGSTOP took from a bot that was told to end its end, which it was cut off from as it went
+    on."""
+    over = Steps(*steps)
+    monkeypatch.setattr("bot.cut_short.time", SimpleNamespace(monotonic=lambda: over.now_s))
+
+    assert over_within(1.8, over) is in_time
 
 
 async def test_the_loop_hears_what_is_heard_apart_and_hears_it_again_after_others_did() -> None:

@@ -1,5 +1,5 @@
-"""What a copy of the process is told it does not tell the one that it was copied from, and it has
-neither the lock nor the address of that one."""
+"""What a copy of the process is told it does not tell the one that it was copied from, it has
+neither the lock nor the address of that one, and it does nothing in its place."""
 
 from __future__ import annotations
 
@@ -85,3 +85,54 @@ def test_what_a_dead_bot_has_forked_keeps_the_next_one_from_nothing(tmp_path: Pa
             listening.listen()
             lock.take()
             lock.release()
+
+
+#: A tool forks, and its copy comes back to the bot as the argument says; prints how that ended.
+COMES_BACK = """
+import asyncio, os, sys
+from concurrent.futures import ThreadPoolExecutor
+from bot.pool import going_on, run
+from bot.tools.apart import apart
+
+async def forks():
+    if copy := os.fork():
+        return copy
+    match sys.argv[1]:
+        case "fails":
+            raise ValueError
+        case "exits" | "exits in a task":
+            sys.exit(3)
+        case "exits in words":
+            sys.exit("in vain")
+        case "waits":
+            await asyncio.sleep(0)
+
+async def working():
+    in_a_task = sys.argv[1] == "exits in a task"
+    with going_on(), ThreadPoolExecutor(1) as threads:
+        work = asyncio.wait_for(forks(), 50) if in_a_task else forks()
+        copy = await apart(work, "tool", threads)
+        _, status = await asyncio.to_thread(os.waitpid, copy, 0)
+    return os.waitstatus_to_exitcode(status)
+
+print(run(working()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ("returns", 0),
+        ("fails", 1),
+        ("exits", 3),
+        ("exits in a task", 3),
+        ("exits in words", 1),
+        ("waits", 1),
+    ],
+)
+def test_a_copy_that_comes_back_to_the_bot_ends_there(how: str, code: int) -> None:
+    """It went on as a second bot, and took from the first one all that it hears by as it ended."""
+    words = [sys.executable, "-c", COMES_BACK, how]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=20, check=False)
+
+    assert (ended.stdout, ended.returncode) == (f"{code}\n", 0)

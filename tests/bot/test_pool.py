@@ -192,6 +192,21 @@ def test_a_loop_stops_although_something_would_end_the_program_just_then() -> No
     assert run(working()) == "done"
 
 
+def test_a_thread_that_others_began_stops_no_loop() -> None:
+    """It has no context of theirs: so the bot ended, in the middle of calls."""
+
+    async def working() -> str:
+        loop = asyncio.get_running_loop()
+        with going_on():
+            stops = threading.Thread(target=loop.call_soon_threadsafe, args=(loop.stop,))
+            stops.start()
+            stops.join()
+            await asyncio.to_thread(int)
+        return "done"
+
+    assert run(working()) == "done"
+
+
 def test_what_others_wrote_takes_nothing_of_our_loop() -> None:
     """One that gave it a pool of its own, or heard SIGTERM there, kept the bot from its end."""
     heard = list[str]()

@@ -72,10 +72,12 @@ class Tool:
     def __init__(self):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         signal.set_wakeup_fd(-1)
 
     def execute(self, call):
-        return {"heard by": repr(signal.getsignal(signal.SIGPIPE))}
+        pipes, programs = map(signal.getsignal, (signal.SIGPIPE, signal.SIGCHLD))
+        return {"pipes": repr(pipes), "programs": repr(programs)}
 """
 
 
@@ -145,4 +147,5 @@ def test_a_tool_that_takes_the_signals_keeps_no_bot_from_its_end(bot: Process) -
     bot.send(signal.SIGTERM)
 
     assert "SIG_IGN" in json.dumps(answer)
+    assert "SIG_DFL" in json.dumps(answer)
     assert bot.ends_within(10) == 0

@@ -132,3 +132,30 @@ def test_none_is_lost_while_another_bot_forgets(path: Path) -> None:
             ours.forget([STOP])
     assert other.returncode == 0
     assert len(FileSpool(path, "other").kept()) == MANY
+
+
+def test_what_a_tool_forks_while_a_stop_is_kept_holds_no_spool(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While such a process lived, no stop could be kept."""
+    spool, fsync = FileSpool(path), os.fsync
+    waits, ends = os.pipe()
+    copies = list[int]()
+
+    def forking(descriptor: int) -> None:
+        fsync(descriptor)
+        copies.append(os.fork())
+        if not copies[-1]:
+            os.close(ends)
+            os.read(waits, 1)
+            os._exit(0)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", forking)
+        spool.keep(STOP)
+    try:
+        spool.keep({**STOP, "proposal_id": "p2"})
+    finally:
+        os.close(ends)
+        for copy in copies:
+            os.waitpid(copy, 0)

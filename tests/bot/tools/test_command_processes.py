@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import time
 
 import psutil
@@ -81,3 +82,14 @@ async def test_a_program_may_end_in_peace_when_it_is_told_to(tmp_path):
     await outcome_of(line, tmp_path, limit_s=0.5)
 
     assert (tmp_path / "ended").exists()
+
+
+async def test_a_program_whose_exit_code_is_lost_is_in_doubt(tmp_path):
+    """It was waited for without end; without `os.waitid` it was told as done."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        result = await outcome_of("exit 10", tmp_path)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+    assert result.outcome is Outcome.UNKNOWN

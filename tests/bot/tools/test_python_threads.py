@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 from dataclasses import replace
 
+from bot.forked import keep_from_copies
 from bot.pool import started_pool
+from bot.storage.lock import FileLock
 from bot.tools.python import MOST_AT_ONCE, PythonTool
 from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
@@ -15,6 +19,8 @@ from tests.contracts.tool_contract import call
 
 WORKER = """
 import asyncio
+import os
+import sys
 import threading
 
 class Tool:
@@ -156,3 +162,18 @@ async def test_a_call_that_lacks_a_thread_on_its_way_is_not_told_as_never_begun(
     result = await call_tool(bench.tool, call(bench, "execute"))
 
     assert (acts, result.outcome) == ([1], Outcome.UNKNOWN)
+
+
+async def test_a_process_that_a_plain_method_forks_ends_with_the_code_it_says(tmp_path):
+    """It ended with 0 whatever it said, and its error was told to nobody."""
+    keep_from_copies(FileLock(tmp_path / "any.db"))
+
+    def forks() -> dict[str, int]:
+        if not (copy := os.fork()):
+            sys.exit(3)
+        return {"code": os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])}
+
+    bench = PythonBench(tmp_path, "HostileLater", does=forks)
+    result = await call_tool(bench.tool, call(bench, "execute"))
+
+    assert result.receipt == {"code": 3}
