@@ -241,7 +241,7 @@ class Workflow:
             self.world.heard.add(replace(waiting, at_ms=min(waiting.at_ms, now_ms)))
         await self.recoverer.find_orphans()  # before a replayed stop begins a call in this process
         await self.acting.replay_spool()
-        await self.adopter.take_policy(self.world.law, announced=False)
+        await self.adopter.take_over()
         await self.adopter.forget_policies()
         await self.adopter.judge_evidence()
         await self.recoverer.recover()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.hands import Hands
 from lifecycle.heard import HeardStops
 from lifecycle.moment import Moment
 from lifecycle.permit import KeyRing
@@ -38,6 +39,7 @@ class World(Surroundings):
 
     - `held`: ids of proposals of which a stop waits in the spool
     - `heard`: stops that were heard and are not processed yet
+    - `hands`: since when each account is whose it is
     - `unspooled`: stops that neither the store nor the spool has taken, in memory alone
     """
 
@@ -47,6 +49,7 @@ class World(Surroundings):
     public_url: str = ""
     held: set[str] = field(default_factory=set)
     heard: HeardStops = field(default_factory=HeardStops)
+    hands: Hands = field(default_factory=Hands)
     unspooled: list[Mapping[str, Any]] = field(default_factory=list)
     troubles: Troubles = field(init=False)
     units: Units = field(init=False)

@@ -14,6 +14,7 @@ from lifecycle.door import record
 from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import judged, unjudged
 from lifecycle.fitting import fits_its_digest
+from lifecycle.hands import Hands, take_hands
 from lifecycle.judging.compared import Compared
 from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.judging.open_windows import rules_to_run
@@ -87,8 +88,9 @@ class Adopter:
 
     async def put_in_force(self, law: Law, swap: Callable[[], None]) -> None:
         """Put a law in force, audited and announced; nothing acts that was not judged by it."""
-        await self.take_policy(law, announced=True)
+        hands = await self.take_policy(law, announced=True)
         self.world.law = law
+        self.world.hands = hands.from_now(self.world.hands, self.world.clock.now_ms())
         swap()
 
     async def judge_open(self) -> None:
@@ -104,17 +106,23 @@ class Adopter:
             needed = await self.world.store.read(partial(_judged_under, digest))
             await self.world.write(lambda tx: forget_standings(tx, needed))
 
-    async def take_policy(self, law: Law, *, announced: bool) -> None:
-        """Write to the store, once, that this policy is in force, with its fingerprints.
+    async def take_over(self) -> None:
+        """Write down, at the start, that the policy of this process is in force."""
+        self.world.hands = await self.take_policy(self.world.law, announced=False)
+
+    async def take_policy(self, law: Law, *, announced: bool) -> Hands:
+        """Write to the store, once, that this policy is in force, with its fingerprints, and whose
+        the accounts are from now on, which is returned.
 
         `announced` tells people in any case, else only if another policy was in force before.
         """
-        policy = law.policy
+        policy, before_this = law.policy, self.world.law.policy
 
-        def unit(tx: Transaction, moment: Moment) -> None:
+        def unit(tx: Transaction, moment: Moment) -> Hands:
+            hands = take_hands(tx, before_this, policy, self.world.clock.now_ms())
             known = tx.flags.get(POLICY_FLAG)
             if known == policy.digest:
-                return
+                return hands
             keep_fingerprints(tx, policy)
             taken = replace(moment, policy=policy)
             before = plain_words(known) if isinstance(known, str) else None  # anything may be there
@@ -122,10 +130,12 @@ class Adopter:
             if announced or known is not None:
                 words = f"A new policy is in force: {policy.digest}. What is open is checked again."
                 announce(tx, taken, f"policy:{policy.digest}:{moment.now_ms}", words)
+            return hands
 
         moment = self.world.moment()
-        await self.world.write(lambda tx: unit(tx, moment))
+        hands = await self.world.write(lambda tx: unit(tx, moment))
         self.compared.forget()
+        return hands
 
     async def recheck(self) -> int:
         """Judge again what is open and was judged last under another policy; return how many it

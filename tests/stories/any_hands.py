@@ -6,7 +6,8 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
-from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.catching_up import CatchingUp
+from bot.chat.hearing.found import Found
 from bot.chat.hearing.incoming import Incoming
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.senders import sender_of

@@ -42,7 +42,7 @@ from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.notes import Notes
 from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import turn_of
-from bot.chat.hearing.shown import HEARD_MS
+from bot.chat.hearing.shown import GIVEN_MS, HEARD_MS
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_by, stop_typed
 from bot.chat.showing.aside import Asides
@@ -209,7 +209,8 @@ class Listening:
         self, event_id: str, lane: str, payload: Payload | None, stops: StopOf | None = None
     ) -> None:
         if payload is not None:
-            payload = {HEARD_MS: self._heard_ms(stops), **payload}
+            late_ms = self._surface.hearing.told_late_since_ms
+            payload = {HEARD_MS: self._heard_ms(stops), GIVEN_MS: late_ms, **payload}
             self._spawn(self._kept(event_id, lane, payload, stops), stops=stops is not None)
 
     def _heard_ms(self, stops: StopOf | None = None) -> int:

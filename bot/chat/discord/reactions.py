@@ -6,6 +6,7 @@ Twins: `slack/reacting.py` and `slack/reactions.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.commands.typed import begun_id, tries_again
@@ -15,19 +16,20 @@ from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
 from bot.chat.discord.standing import Emoji
 from bot.chat.discord.taken_off import TakenOff
-from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.acted import approves_it
+from bot.chat.hearing.catching_up import CatchingUp
+from bot.chat.hearing.found import Found
 from bot.chat.hearing.incoming import Incoming, counts_later
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.moderated import card_cleared, card_deleted
 from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import sender_of
-from bot.chat.hearing.shown import HEARD_MS
+from bot.chat.hearing.shown import GIVEN_MS, HEARD_MS
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.standing_signals import StandingSignals
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.records import Card
-from lifecycle.review import Decision
 from lifecycle.workflow import Workflow
 
 if TYPE_CHECKING:
@@ -89,6 +91,9 @@ class Reactions:
         else:
             async with self._catching_up.alone(message_id):
                 hint = await self._removed(key, sender)
+                heir = sender.as_heir() if payload.get(GIVEN_MS) is not None else None
+                if heir is not None:  # nobody knows when it came off: it may have been they
+                    await self._removed(key, replace(heir, event_id=f"{event_id}.{heir.id}"))
             self._hints.note(hint)
 
     async def _added(self, key: _Key, sender: Sender, payload: Mapping[str, Any]) -> None:
@@ -196,9 +201,10 @@ class Reactions:
         card = await self._card(message_id)
         if card is None:
             return None
-        if signal is Signal.APPROVE and not await self._approves(card, sender):
+        world = self._workflow.world
+        if signal is Signal.APPROVE and not await approves_it(world, card, sender):
             await self._incoming.seen_gone(card, message_id, sender)
-            if not await self._approves(card, sender):  # unless another surface approved meanwhile
+            if not await approves_it(world, card, sender):  # unless another surface approved it
                 return None
         reply = await self._incoming.reacted(sender, message_id, signal, added=False, in_place=True)
         return hint_about(reply, sender, message_id)
@@ -281,13 +287,6 @@ class Reactions:
 
     async def _card(self, message_id: str) -> Card | None:
         return await self._workflow.world.store.read(lambda tx: tx.cards.find(SURFACE, message_id))
-
-    async def _approves(self, card: Card, sender: Sender) -> bool:
-        reviews = await self._workflow.world.store.read(lambda tx: tx.reviews.of(card.proposal_id))
-        return any(
-            review.person == sender.id and review.counts and review.decision is Decision.APPROVE
-            for review in reviews
-        )
 
     async def _taken_off(self, message_id: str, signal: Signal, account: str) -> None:
         """Take off a reaction that does not count, if the bot may."""

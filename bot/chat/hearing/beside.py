@@ -1,17 +1,23 @@
 """✅ that stand beside an approval and change nothing: whoever takes one of theirs off takes that
-approval back all the same."""
+approval back all the same.
+
+They are kept among those that were refused (`refused.py`): written by a reading of the card, or a
+look at it, read once one is gone (`hanging.py`), and dropped as those are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 from bot.chat.hearing.known import Known
-from bot.chat.hearing.owners import user_of
-from bot.chat.hearing.refused import gave_by, is_refused, refused_to, says_anew
+from bot.chat.hearing.refused import gave_by, is_refused, note_refused, refused_to, says_anew
 from bot.chat.hearing.seen_gone import approves
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Sender
+from lifecycle.hands import user_of
+from lifecycle.ports import Transaction
 from lifecycle.records import Card
+from lifecycle.world import World
 
 
 def stood_beside_ms(card: Card, person: str, account: str, there: Collection[str]) -> int | None:
@@ -39,6 +45,18 @@ def stands_beside(
     there = (each for each in approving if user_of(each.account) not in waiting)
     beside = (each for each in there if _only_elsewhere(each, known) and not says_anew(each, known))
     return [e for e in beside if not is_refused(known.card, (e.account, Signal.APPROVE))]
+
+
+async def note_beside(world: World, card: Card, beside: Collection[Sender]) -> None:
+    """Note these where a card is looked at, and not applied as a whole: they may go."""
+    now_ms = world.clock.now_ms()
+
+    def unit(tx: Transaction) -> None:
+        for each in beside:
+            note_refused(tx, card, each, Signal.APPROVE, now_ms)
+
+    if beside:
+        await world.write(unit)
 
 
 def _only_elsewhere(sender: Sender, known: Known) -> bool:

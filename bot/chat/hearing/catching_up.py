@@ -1,33 +1,43 @@
-"""Decisions found on a card that nobody told the bot of: made while it was away (section 6)."""
+"""Decisions found on a card that nobody told the bot of: made while it was away (section 6).
+
+What is noted of emoji is named in `standing_in.py`. In memory alone: who is to be told that their
+✅ was refused, until `unheeded` is asked; after a restart it is not told again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
-from bot.chat.hearing.beside import stands_beside
+from bot.chat.hearing.acted import turn_of
+from bot.chat.hearing.beside import note_beside, stands_beside
 from bot.chat.hearing.event_ids import card_lane, gone_event, late_event
+from bot.chat.hearing.found import Found, may_be_a_stop
+from bot.chat.hearing.given_since import (
+    FOR_ANOTHER,
+    is_whole,
+    may_be_anothers,
+    note_whole_reading,
+    was_heard_of,
+    with_heirs,
+)
 from bot.chat.hearing.hanging import given_once_more, hanging, taking_back, without
 from bot.chat.hearing.known import (
     Known,
     closed_of,
     known_of,
-    made_void,
     note_changed,
     note_cleared,
     note_seeded,
-    note_told,
     seen_off,
     stops,
-    void_words,
 )
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.others import Elsewhere
-from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.refused import (
     counted_again,
     counted_for_another,
@@ -38,14 +48,15 @@ from bot.chat.hearing.refused import (
     note_gone,
     note_refused,
     says_anew,
-    turn_of,
     written,
 )
 from bot.chat.hearing.senders import as_known_now, sender_of
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.unjudged import given_ms
+from bot.chat.hearing.void import tell_void
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
+from lifecycle.hands import user_of
 from lifecycle.ports import Transaction
 from lifecycle.records import Card
 from lifecycle.review import Decision, Review
@@ -54,27 +65,6 @@ from lifecycle.workflow import Workflow
 
 #: A ✅ that was given for what a card showed before.
 _VOID: Final = "stale_card"
-_FOR_ANOTHER: Final = (
-    "The ✅ that stands here is of whoever had this account before; nothing was counted for you. "
-    "To approve take it off and put it there again."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own ✅ stands,
-    `lacking`: one of its emoji does not, so that it has to put them there again.
-
-    `asked_ms` is when the platform was asked: a ✅ heard after that was not taken back. The ✅ of
-    those `waiting` is left to what waits (`CatchingUp.waiting`).
-    """
-
-    approving: Sequence[Sender] = ()
-    stopping: Sequence[Sender] = ()
-    seeded: bool = True
-    asked_ms: int | None = None
-    lacking: bool = False
-    waiting: Collection[str] = ()
 
 
 class CatchingUp:
@@ -118,7 +108,20 @@ class CatchingUp:
         await self._forgotten(card, found, known)
         if found.seeded is known.unseeded:
             await self._workflow.world.write(partial(note_seeded, card=card, seeded=found.seeded))
-        return stopped if ends else taken_back + await self._approved(card, found, known)
+        if ends:
+            return stopped
+        approved = await self._approved(card, found, known)
+        await self._read_whole(card, found, known)
+        return taken_back + approved
+
+    async def _read_whole(self, card: Card, found: Found, known: Known) -> None:
+        """Note that what is found there from now on was given since accounts changed hands last,
+        where this reading was asked for after that."""
+        world, asked_ms = self._workflow.world, found.asked_ms
+        hands = world.hands
+        if is_whole(hands, known.card) or asked_ms is None or asked_ms <= hands.changed_ms:
+            return
+        await world.write(lambda tx: note_whole_reading(tx, hands, card, found.approving))
 
     async def _too_late(self, card: Card, found: Found) -> int:
         """A ❌ on what its window closed over is an attempt, of which the law tells people."""
@@ -142,10 +145,12 @@ class CatchingUp:
         known = await store.read(lambda tx: known_of(tx, policy, card))
         if known is None:
             return 0
-        able = [each for each in found.stopping if stops(policy, known.proposal, each)]
+        able = [each for each in self._stopping(found, known) if may_be_a_stop(policy, known, each)]
         stopped = await self._stopped(card, replace(found, stopping=able), known)
         if not stopped and known.proposal.state is not State.EXECUTING:
             await self._taken_back(card, found, known)
+            beside = stands_beside(known, found.approving, self.waiting(card))
+            await note_beside(self._workflow.world, card, beside)
         return stopped
 
     async def may_be_gone(self, card: Card, there: Collection[str]) -> bool:
@@ -160,29 +165,14 @@ class CatchingUp:
 
     async def unheeded(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
         """Return who is to be told that their ✅ counts for nothing: their approval is void, or it
-        was found after a restore.
-
-        Each is told once; it is an attempt that was ignored.
-        """
-        return [*self._refused.pop(card.proposal_id, []), *await self._void(card, found)]
-
-    async def _void(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
-        policy, world = self._workflow.policy, self._workflow.world
-        known = await world.store.read(lambda tx: known_of(tx, policy, card))
-        if known is None or known.proposal.state is State.EXECUTING:
-            return ()
-        void = {s: review for s in found.approving if (review := made_void(known, s.id or ""))}
-        if not void:
-            return ()
-        await world.write(lambda tx: note_told(tx, card, void.values()))
-        for sender in void:
-            await self._workflow.note_ignored(card.proposal_id, sender, _VOID)
-        return [(s, Reply(void_words(v), _VOID, card.proposal_id)) for s, v in void.items()]
+        was found and refused for what it was given for. Each is told once."""
+        refused = self._refused.pop(card.proposal_id, [])
+        return [*refused, *await tell_void(self._workflow, card, found)]
 
     async def _stopped(self, card: Card, found: Found, known: Known) -> int:
         stops = [r.person for r in known.reviews if r.decision is not Decision.APPROVE]
         count, place = 0, self._place(card)
-        for sender in found.stopping:
+        for sender in self._stopping(found, known):
             if sender.id is not None and sender.id in stops:
                 continue
             late = self._late(card, sender, Signal.STOP, known)
@@ -190,6 +180,9 @@ class CatchingUp:
             await self._noted(card, sender, Signal.STOP, reply)
             count += reply.done
         return count
+
+    def _stopping(self, found: Found, known: Known) -> Sequence[Sender]:
+        return with_heirs(self._workflow.world.hands, known.card, found.stopping)
 
     async def _noted(self, card: Card, sender: Sender, signal: Signal, reply: Reply) -> None:
         """Note that what was found was refused, or not judged, until it is seen gone."""
@@ -256,12 +249,20 @@ class CatchingUp:
         the account is no more whose it was when it was found (`moved`)."""
         late = self._late(card, sender, Signal.APPROVE, known)
         late = replace(late, heard_at_ms=given_ms(known.card, sender))
-        if moved or counted_for_another(sender, known):
+        if moved or self._of_another(sender, known):
             of_theirs = replace(late, event_id=f"{late.event_id}.of:{sender.id}")
             await self._workflow.note_ignored(card.proposal_id, of_theirs, _VOID)
-            return Reply(_FOR_ANOTHER, _VOID, card.proposal_id)
+            return Reply(FOR_ANOTHER, _VOID, card.proposal_id)
         place = replace(self._place(card), shown_version=known.shown_to(sender.id or ""))
         return await self._workflow.approve(card.proposal_id, late, card=place, found_late=True)
+
+    def _of_another(self, sender: Sender, known: Known) -> bool:
+        """Say whether a ✅ that is found has counted for whoever had its account before, or may
+        have been given by them."""
+        hands = self._workflow.world.hands
+        if sender.id is None or was_heard_of(hands, known.card, sender):
+            return False  # nobody's, or the platform does not vouch for them just now; or theirs
+        return counted_for_another(sender, known) or may_be_anothers(hands, known, sender)
 
     async def _taken_back(self, card: Card, found: Found, known: Known) -> int:
         """A ✅ given on this very card that is gone was taken back, unless all emoji just went."""
@@ -274,7 +275,7 @@ class CatchingUp:
 
     def _hanging(self, card: Card, found: Found, known: Known) -> list[Review]:
         """Return the approvals that hang on a ✅ which is not among those that were found."""
-        theirs = [each for each in found.approving if not counted_for_another(each, known)]
+        theirs = [each for each in found.approving if not self._of_another(each, known)]
         absent = without(self._workflow.policy, self._surface, theirs)
         now_ms = self._workflow.world.clock.now_ms()
         return hanging(known, card, absent, found.approving, found.asked_ms, now_ms)
@@ -285,13 +286,14 @@ class CatchingUp:
             return False
         sender = taking_back(policy, card, review)
         turn = sum(each.person == review.person for each in known.reviews)
-        event_id = gone_event(card.message_ids[-1], sender.account, turn)
+        event_id = gone_event(card.message_ids[-1], sender.account, turn, review.person)
         sender = replace(sender, event_id=event_id, heard_at_ms=found.asked_ms)
         return written(await self._workflow.take_back(card.proposal_id, sender, card=place)).done
 
     def _late(self, card: Card, sender: Sender, signal: Signal, known: Known) -> Sender:
         """Name an emoji that is found; one that was put back since it was seen gone is another."""
-        turn = turn_of(known.card, known.reviews, self._workflow.policy, sender, signal)
+        law = self._workflow.policy, self._workflow.world.hands
+        turn = turn_of(known.card, known.reviews, law, sender, signal)
         return replace(sender, event_id=late_event(card.message_ids[-1], sender, signal, turn))
 
     def _place(self, card: Card) -> CardPlace:

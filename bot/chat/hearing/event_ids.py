@@ -1,4 +1,9 @@
-"""Event ids of emoji on cards: a review says by them on which message it was given."""
+"""Event ids of emoji on cards: a review says by them on which message it was given.
+
+They are kept with the review and its entry in the trail for good, and for a day among what was
+heard (`first_time`), so that each act is done once. An account may change hands: whoever finds an
+emoji adds whose it is, where somebody else may have done as much by that account.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +44,10 @@ def late_event(message_id: str, sender: Sender, signal: Signal, turn: int | str)
     return f"{on_card(message_id)}{_FOUND}:{sender.account}:{signal.name}:{turn}"
 
 
-def gone_event(message_id: str, account: str, turn: int) -> str:
-    """Return the event id of a ✅ that is found gone from its card; `turn` as in `late_event`."""
-    return f"{on_card(message_id)}{_GONE}:{account}:{turn}"
+def gone_event(message_id: str, account: str, turn: int, person: str) -> str:
+    """Return the event id of a ✅ that is found gone from its card; `turn` as in `late_event`. The
+    account may have been another person's before, with as many acts."""
+    return f"{on_card(message_id)}{_GONE}:{account}:{turn}:{person}"
 
 
 def given_by(message_id: str, event_id: str | None) -> str | None:

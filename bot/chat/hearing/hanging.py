@@ -2,6 +2,11 @@
 
 Whoever takes off a ✅ of theirs withdraws it everywhere, whichever of them it was that counted: an
 approval that was given on another card first is withdrawn with it.
+
+It keeps in a card's `extra`, under `off_by_next_ms` by account, when a ✅ that had counted was
+heard to be taken off by whoever has the account by then: `incoming.py` has it written
+(`note_taken_off`), `hanging` here and `counted_for_another` in `refused.py` read it, and it is
+dropped with the message.
 """
 
 from __future__ import annotations
@@ -12,12 +17,12 @@ from dataclasses import replace
 from bot.chat.hearing.beside import stood_beside_ms
 from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import Known
-from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.refused import gave_by, refused_since
 from bot.chat.hearing.seen_gone import approves, off_by_next, off_by_next_ms
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.standing_in import OFF_BY_NEXT, known_before, still_in
 from lifecycle.answers import Sender
+from lifecycle.hands import user_of
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind

@@ -1,4 +1,8 @@
-"""Reactions and replies, whichever the platform: found on their card and handed to the law."""
+"""Reactions and replies, whichever the platform: found on their card and handed to the law.
+
+It keeps nothing itself; of emoji that changed no review it has noted, in the row of the card, what
+`standing_in.py` names. Catching up reads that once the emoji is found, or gone.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ import logging
 from dataclasses import replace
 from typing import Final, assert_never
 
-from bot.chat.hearing.event_ids import card_event, late_event
+from bot.chat.hearing.acted import remember
+from bot.chat.hearing.event_ids import card_event
+from bot.chat.hearing.given_since import keep_heard
 from bot.chat.hearing.hanging import note_taken_off
 from bot.chat.hearing.known import HIDDEN, note_changed
 from bot.chat.hearing.notes import Notes
@@ -14,8 +20,6 @@ from bot.chat.hearing.refused import (
     heard_already,
     is_refused,
     note_gone,
-    note_refused,
-    turn_of,
     written,
 )
 from bot.chat.hearing.senders import as_known_now
@@ -113,7 +117,7 @@ class Incoming:
         reply = await self._acted(card, sender, place, signal, added=added)
         later = counts_later(reply)
         if added and not reply.done and not later and reply.code != _ONCE_MORE:
-            await self._remember(card, message_id, sender, signal)
+            await remember(self._workflow.world, card, message_id, sender, signal)
         if signal is Signal.APPROVE and added and message_id in card.message_ids[-1:]:
             await self._given(card, sender, reply)
         if signal is Signal.APPROVE and not later and not (added and reply.done):
@@ -261,6 +265,7 @@ class Incoming:
         if not (again and is_refused(card, key)):
             keep = keep_unjudged if again or counts_later(reply) else keep_judged
             await keep(self._workflow.world, card, sender)
+        await keep_heard(self._workflow.world, card, sender)
 
     async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
         """Keep what a ✅ that changed no review says about those that will be found there."""
@@ -277,6 +282,8 @@ class Incoming:
                 note_changed(tx, card, who, now_ms, shown, added=added, account=account)
 
         await world.write(unit)
+        if not added:
+            await keep_heard(world, card, sender)
 
     async def _unknown(self, sender: Sender, message_id: str) -> Reply:
         await self._workflow.note_ignored("", sender, "unknown_proposal")
@@ -284,17 +291,3 @@ class Incoming:
             words = "%s: a decision on message %s, which is no card that the store knows"
             log.warning(words, self._surface, message_id)
         return UNKNOWN
-
-    async def _remember(self, card: Card, message_id: str, sender: Sender, signal: Signal) -> None:
-        """An emoji that was refused is not refused, and audited, again when the card is read."""
-        policy, now_ms = self._workflow.policy, self._workflow.world.clock.now_ms()
-
-        def unit(tx: Transaction) -> None:
-            stands = tx.cards.get(card.proposal_id, card.surface) or card
-            turn = turn_of(stands, tx.reviews.of(card.proposal_id), policy, sender, signal)
-            event_id = late_event(message_id, sender, signal, turn)
-            tx.flags.first_time(self._surface, event_id, now_ms)
-            if message_id in stands.message_ids[-1:]:
-                note_refused(tx, card, sender, signal, now_ms)
-
-        await self._workflow.world.store.write(unit)

@@ -1,8 +1,15 @@
-"""What the law has heard of one proposal, as a card that is read is compared with it."""
+"""What the law has heard of one proposal, as a card that is read is compared with it.
+
+It keeps in a card's `extra`, with the row for good: `cleared_ms`, when the card was cleared;
+`unseeded`, in which message the bot's own ✅ lacked; `given_ms`, when people whose approval counted
+gave a ✅ once more; `posted_version` and `shown_since`, what its message can show and since when;
+`in_doubt`, until its post is found. Readings, moderators (`moderated.py`) and `showing/` write them
+by the functions here; `known_of`, `shown_at`, `may_stand` and `on_its_way` read them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -37,10 +44,10 @@ _SHOWN_SINCE: Final = "shown_since"
 _IN_DOUBT: Final = "in_doubt"
 #: Of so many renderings of a message it is remembered since when they stand.
 _MOST_RENDERINGS: Final = 8
-_TOLD: Final = "told_ms"
+#: Which approval of people it was that they were told of last that it is void (`void.py`).
+TOLD: Final = "told_ms"
 #: What a card shows whose message was emptied: less than anything that is decided on.
 HIDDEN: Final = -1
-_TAKEN_BACK: Final = "taken back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
         back_ms,
         cleared_ms=int(extra.get(_CLEARED, 0)),
         given_ms=extra.get(_GIVEN, {}),
-        told_ms=extra.get(_TOLD, {}),
+        told_ms=extra.get(TOLD, {}),
         gone_version=extra.get(GONE_AT, {}),
         posted_version=int(extra.get(_POSTED_AT, 0)),
         short=short,
@@ -119,32 +126,6 @@ def closed_of(tx: Transaction, card: Card) -> Proposal | None:
     if proposal is None or stands is None or not stands.message_ids:
         return None
     return proposal if closed_over(proposal) else None
-
-
-def made_void(known: Known, person: str) -> Review | None:
-    """Return somebody's last approval where something else than they themselves made it void, and
-    they were not told so yet."""
-    mine = [review for review in known.reviews if review.person == person and approves(review)]
-    if not mine or any(review.counts for review in mine) or person in known.seen_gone:
-        return None
-    told = known.told_ms.get(person) == mine[-1].at_ms
-    return None if told or mine[-1].void_why == _TAKEN_BACK else mine[-1]
-
-
-def void_words(review: Review) -> str:
-    """Say that the ✅ of an approval that is void counts for nothing, and what to do."""
-    return (
-        f"Your ✅ stands here, but your approval does not count any more: {review.void_why}. To "
-        "approve what the card shows now take the ✅ off and put it there again."
-    )
-
-
-def note_told(tx: Transaction, card: Card, reviews: Collection[Review]) -> None:
-    """Note that people were told of these approvals of theirs that they are void."""
-    stands = tx.cards.get(card.proposal_id, card.surface)
-    if stands is not None:
-        told = {**stands.extra.get(_TOLD, {}), **{each.person: each.at_ms for each in reviews}}
-        tx.cards.put(replace(stands, extra={**stands.extra, _TOLD: told}))
 
 
 def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:

@@ -1,5 +1,9 @@
-"""Whose an account was when something was heard: a new config may give it to somebody else before
-that can be worked, and whoever has it by then has said nothing."""
+"""Whose an account was when something was heard, or given before: a new config may give it to
+somebody else before that can be worked, and whoever has it by then has said nothing.
+
+The inbox keeps it with each event (`shown.as_heard` writes it there, by `lifecycle.hands`);
+`senders.sender_of` reads it while the event is worked; it goes with the event.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
+from lifecycle.hands import user_of
 from lifecycle.policy import Policy
 from lifecycle.proposal import ActorKind, Identity
+from lifecycle.world import World
 
 #: Which account did what is kept, as the platform names it.
 USER: Final = "user"
@@ -23,14 +29,19 @@ def owner_of(policy: Policy, surface: str, account: str) -> Identity | None:
     return next((who for known, who in _known(policy, surface) if known == account), None)
 
 
-def with_owners(policy: Policy, surface: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event with whose the account is that it came from; as it is where it tells none,
-    or tells that already."""
+def with_owners(
+    world: World, surface: str, payload: Mapping[str, Any], given_ms: int
+) -> dict[str, Any]:
+    """Return an event with whose the account is that it came from, or was at `given_ms`, ms UTC,
+    when it was given at the soonest; as it is where it tells none, or tells that already."""
     user = payload.get(USER)
     if not user or _OWNERS in payload:
         return dict(payload)
-    theirs = (each for each in _known(policy, surface) if user_of(each[0]) == user)
-    return {**payload, _OWNERS: {account: who.as_json() for account, who in theirs}}
+    theirs = world.hands.before(surface, str(user), given_ms, world.clock.now_ms())
+    if theirs is None:
+        now = _known(world.law.policy, surface)
+        theirs = {account: who for account, who in now if user_of(account) == user}
+    return {**payload, _OWNERS: {account: who.as_json() for account, who in theirs.items()}}
 
 
 @contextmanager
@@ -56,11 +67,6 @@ def owner_when_heard(account: str, now: Identity | None) -> Identity | None:
 def is_named(policy: Policy, who: Identity | None) -> bool:
     """Say whether the config names somebody, with whichever accounts."""
     return who is not None and who.id in _entries(policy)[who.kind]
-
-
-def user_of(account: str) -> str:
-    """Return what of an account the platform calls it by: the config may name its team too."""
-    return account.rpartition("/")[2]
 
 
 def _known(policy: Policy, surface: str) -> Iterator[tuple[str, Identity]]:

@@ -1,4 +1,13 @@
-"""Which emoji on a card were refused, so that each is refused, and audited, once: not for ever."""
+"""Which emoji on a card were refused, so that each is refused, and audited, once: not for ever.
+
+- It keeps, in a card's `extra`, under `refused` by account and signal how often it was refused or
+  seen gone, odd while it stands, and when it was refused last; under `refused_to` to whom.
+- `incoming.py` writes it of emoji that are heard, `catching_up.py` of those that are found, and of
+  ✅ that stand beside an approval and change nothing (`beside.py`).
+- `says_anew` and `counted_for_another` here read it, and `hanging.py`, `beside.py` and
+  `given_since.py`.
+- It is dropped with the message, and the oldest of more than 64.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +17,7 @@ from typing import Final
 
 from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import Known, stops
-from bot.chat.hearing.owners import user_of
-from bot.chat.hearing.seen_gone import GONE, approves, is_gone, off_by_next_ms
+from bot.chat.hearing.seen_gone import approves, is_gone, off_by_next_ms
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.standing_in import REFUSED, REFUSED_TO, known_before, still_in
 from bot.chat.hearing.unjudged import (
@@ -22,6 +30,7 @@ from bot.chat.hearing.unjudged import (
     was_anothers,
 )
 from lifecycle.answers import Reply, Sender
+from lifecycle.hands import user_of
 from lifecycle.policy import Policy
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.records import Card
@@ -29,8 +38,6 @@ from lifecycle.review import Review
 
 #: Of so many accounts on one card it is kept; whoever comes after takes the place of the oldest.
 _MOST: Final = 64
-#: A policy is told from another by so much of its digest.
-_DIGITS: Final = 12
 
 Key = tuple[str, Signal]
 
@@ -49,27 +56,6 @@ def written(reply: Reply) -> Reply:
             raise StoreUnavailable(reply.words) if reply.passing else RowRefused(reply.words)
         case _:
             return reply
-
-
-def turn_of(
-    card: Card, reviews: Sequence[Review], policy: Policy, sender: Sender, signal: Signal
-) -> str:
-    """Return which act of this person an emoji is that is found on the card as it stands in the
-    store: one that was refused is another once it was seen gone.
-
-    A ❌ is judged anew under every policy, and for whoever has its account by now, which no policy
-    tells, so that whoever may stop now is heard. A ✅ is not: one that merely still stands approves
-    nothing because somebody's authority has changed.
-    """
-    parts = [str(sum(review.person == sender.id for review in reviews))]
-    gone_ms = card.extra.get(GONE, {}).get(sender.id or "")
-    if signal is Signal.APPROVE and gone_ms is not None:
-        parts.append(str(gone_ms))
-    times = _noted(card).get(_name((sender.account, signal)), (0, 0))[0] // 2
-    parts += [f"r{times}"] if times else []
-    if signal is Signal.STOP:
-        parts += [policy.digest[-_DIGITS:], *((f"of:{sender.id}",) if sender.id else ())]
-    return ".".join(parts)
 
 
 def heard_already(
@@ -141,6 +127,8 @@ def counted_for_another(sender: Sender, known: Known) -> bool:
     """
     if sender.id is None:  # it may be theirs whom the platform does not vouch for just now
         return False
+    if waits_for(known.card, sender):
+        return False  # it was heard, or found, as theirs, and could not be judged then
     since_ms = _seen_gone_ms(known.card, sender.account)
     if was_anothers(known.card, sender, since_ms):
         return True
@@ -186,6 +174,11 @@ def _seen_gone_ms(card: Card, account: str) -> int:
     where it stood again for whom it had counted."""
     times, refused_ms = _noted(card).get(_name((account, Signal.APPROVE)), (0, 0))
     return 0 if times % 2 else refused_ms
+
+
+def times_refused(card: Card, key: Key) -> int:
+    """Return how often an emoji was refused there and seen gone since."""
+    return _noted(card).get(_name(key), (0, 0))[0] // 2
 
 
 def is_refused(card: Card, key: Key) -> bool:

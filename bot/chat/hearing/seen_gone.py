@@ -1,6 +1,11 @@
 """Whose ✅ was seen taken off a card after their last approval: the next one is a new decision.
 
 Of the ✅ of two accounts that somebody has had, the one says nothing new because the other went.
+
+It keeps in a card's `extra`, by person, when their ✅ was last seen off it (`gone_ms`), what the
+card showed then (`gone_version`), and of which account it was, after how many approvals
+(`gone_by`). `known.note_changed` writes it, `known_of` and `turn_of` read it; a later approval
+makes it void.
 """
 
 from __future__ import annotations
@@ -10,10 +15,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from bot.chat.hearing.event_ids import taken_off_by
-from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.standing_in import OFF_BY_NEXT
 from lifecycle.audit import AuditEvent
 from lifecycle.event_kinds import EventKind
+from lifecycle.hands import user_of
 from lifecycle.moment import is_moment, ms_of
 from lifecycle.ports import Transaction
 from lifecycle.records import Card

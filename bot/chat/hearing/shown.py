@@ -1,5 +1,11 @@
 """What a card showed when something that was done on it was given, or else heard: it may show more
-when that is worked, and nobody decided on what came after it."""
+when that is worked, and nobody decided on what came after it.
+
+The inbox keeps it with the event, under its seal: what the card showed, when the event was heard
+and given, and whose its account was (`owners.py`). `as_heard` and `with_shown` write it as the
+event is taken, `as_it_showed` hands it to whoever works the event, and it is dropped with the
+event.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +49,11 @@ def with_shown(
 
 
 def as_heard(world: World, surface: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event with when it was heard, which is now, and whose account it came from then;
-    as it is where it tells that already."""
-    heard_ms = world.clock.now_ms()
-    return with_owners(world.law.policy, surface, {HEARD_MS: heard_ms, **payload})
+    """Return an event with when it was heard, which is now, and whose account it came from then,
+    or when it was given at the soonest; as it is where it tells that already."""
+    now_ms, given_ms = world.clock.now_ms(), payload.get(GIVEN_MS)
+    since_ms = now_ms if given_ms is None else int(given_ms)
+    return with_owners(world, surface, {HEARD_MS: now_ms, **payload}, since_ms)
 
 
 @contextmanager

@@ -1,5 +1,18 @@
 """In which message a card stands: what was seen of one, or noted of it, says nothing of another in
-which the card was posted since."""
+which the card was posted since.
+
+Whatever is kept in a card's `extra` of single emoji is named here, and dropped by `anew`, which
+`showing/placed.py` calls where a card stands in another message:
+
+- `refused`, `refused_to`: which were refused, how often, when and to whom (`refused.py`)
+- `unjudged`: whose a ✅ is that waits to be judged (`unjudged.py`)
+- `off_by_next_ms`: when the next owner of an account took a ✅ off (`hanging.py` writes it,
+  `seen_gone.py` reads it)
+- `hands`: since which state of the accounts what is noted nowhere was given (`given_since.py`)
+
+Of people, not of emoji, and kept with the row: `gone_ms`, `gone_version`, `gone_by`
+(`seen_gone.py`), `given_ms`, `cleared_ms`, `told_ms` (`known.py`).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +29,11 @@ REFUSED_TO: Final = "refused_to"
 UNJUDGED: Final = "unjudged"
 #: When a ✅ that had counted was taken off by whoever had its account by then, ms UTC.
 OFF_BY_NEXT: Final = "off_by_next_ms"
-_OF_EMOJI: Final = frozenset({REFUSED, REFUSED_TO, UNJUDGED, OFF_BY_NEXT})
+#: Since when what is noted nowhere was given (`given_since.py`).
+HANDS: Final = "hands"
+#: Under which state of the accounts the post of a card was begun.
+_CLAIMED: Final = "hands_claimed"
+_OF_EMOJI: Final = frozenset({REFUSED, REFUSED_TO, UNJUDGED, OFF_BY_NEXT, HANDS})
 
 
 def still_in(tx: Transaction, card: Card) -> Card | None:
@@ -38,7 +55,14 @@ def as_it_stood_in(card: Card, message_id: str) -> Card:
     return replace(card, message_ids=(message_id,))
 
 
+def claimed(card: Card, state: int) -> Card:
+    """Note under which state of the accounts (`Hands.state`) a card is about to be posted."""
+    return replace(card, extra={**card.extra, _CLAIMED: state})
+
+
 def anew(card: Card) -> Card:
-    """Return a card that was posted anew: nobody has put anything there."""
+    """Return a card that was posted anew: nobody has put anything there before it was begun."""
     extra = {name: each for name, each in card.extra.items() if name not in _OF_EMOJI}
-    return replace(card, extra=extra)
+    state = card.extra.get(_CLAIMED)
+    since = {HANDS: {"": state}} if type(state) is int and state > 0 else {}
+    return replace(card, extra={**extra, **since})

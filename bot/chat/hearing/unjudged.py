@@ -1,5 +1,10 @@
 """Whose a ✅ was that was heard, or found, and could not be judged then, as where nobody says who
-is a member: it is found again, and whoever has its account by then has not given it."""
+is a member: it is found again, and whoever has its account by then has not given it.
+
+It keeps in a card's `extra`, under `unjudged` by account, whose it was, when that was noted and
+when it was heard. `incoming.py` and `catching_up.py` write it, `refused.py` and `given_since.py`
+read it; it is dropped once the ✅ is judged or seen gone, and with the message.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,9 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from bot.chat.hearing.owners import user_of
 from bot.chat.hearing.standing_in import UNJUDGED, known_before, still_in
 from lifecycle.answers import Sender
+from lifecycle.hands import user_of
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.world import World

@@ -206,7 +206,8 @@ class Delivery:
                 card = replace(card, claim="" if card.delivered else card.claim, delivered=False)
         if not card.claim:
             card = replace(card, claim=self.world.nonce()[-24:])
-            await self._note(partial(note_claim, card=card, version=content.version))
+            hands = self.world.hands.state
+            await self._note(partial(note_claim, card=card, version=content.version, hands=hands))
         return card, await self.surface.post_card(content, card.claim)
 
     def _written(self, placed: Placed, tx: Transaction) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from bot.chat.hearing.known import deleted_since, posted_at, shown_since
 from bot.chat.hearing.moderated import note_deleted, note_hidden
 from bot.chat.hearing.standing_in import anew
+from bot.chat.hearing.standing_in import claimed as begun_under
 from bot.chat.showing.undelivered import healed
 from bot.chat.surface import Posted
 from lifecycle.moment import Moment
@@ -30,11 +31,14 @@ class Placed:
     posted: Posted | None
 
 
-def note_claim(tx: Transaction, card: Card, version: int) -> None:
-    """Note that this version is about to be posted under the card's claim; runs within a unit."""
+def note_claim(tx: Transaction, card: Card, version: int, hands: int) -> None:
+    """Note that this version is about to be posted under the card's claim; runs within a unit.
+
+    `hands` is the state of the accounts: nothing on that message was given before it.
+    """
     fresh = tx.cards.get(card.proposal_id, card.surface) or card
     claimed = replace(fresh, claim=card.claim, delivered=card.delivered)
-    tx.cards.put(posted_at(claimed, version))
+    tx.cards.put(begun_under(posted_at(claimed, version), hands))
 
 
 def note_placed(

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat.commands.typed import begun_id, tries_again
-from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.catching_up import CatchingUp
+from bot.chat.hearing.found import Found
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.signals import SEEDS, Signal, of_slack_name

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.catching_up import CatchingUp
+from bot.chat.hearing.found import Found
 from bot.chat.hearing.hearing import Trouble
 from bot.chat.hearing.senders import sender_of
 from bot.chat.surface import SurfaceFailed

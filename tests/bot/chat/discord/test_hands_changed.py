@@ -114,6 +114,22 @@ async def test_one_of_two_accounts_says_nothing_new_because_that_of_the_other_we
     assert await counting(stage, proposal_id) == []
 
 
+async def test_one_beside_an_approval_that_was_only_looked_at_takes_it_back_where_it_goes(
+    stage: DiscordStage,
+) -> None:
+    """The card was looked at before something else counted, and read whole once it was gone."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    assert (await stage.workflow.approve(proposal_id, ana_on_slack("e7"))).done
+    unheard(card, ANA, TICK)
+    assert stage.surface.listening is not None
+    stage.surface.listening.reading.doubt()
+    stage.clock.advance(1)
+    assert await stage.surface.stops_heard(proposal_id)
+    taken_off_unheard(card, ANA, TICK)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+
+
 @any_move
 async def test_one_beside_an_approval_that_is_gone_took_it_back_whosever_its_account_is_by_now(
     stage: DiscordStage, moves: Moves
@@ -205,6 +221,8 @@ async def test_one_that_is_found_where_anothers_was_heard_to_go_counts_for_whoev
     if not owner_takes_it_off:
         stage.server.unreacts(ANA, card, TICK)
         await stage.quiet()
+    else:
+        await read_again(stage)
     unheard(card, ANA, TICK)
     await read_again(stage)
     counted = await counting(stage, proposal_id)
@@ -236,6 +254,7 @@ async def test_a_new_account_of_the_giver_says_what_it_says_although_nobody_hear
     await stage.quiet()
     joins(stage)
     await anas_account_is(stage, _OTHER)
+    await read_again(stage)
     unheard(card, _OTHER, TICK)
     await read_again(stage)
     assert await counting(stage, proposal_id) == ["ana"]

@@ -94,8 +94,8 @@ async def test_one_that_is_taken_off_unheard_and_given_by_the_next_owner_counts_
 ) -> None:
     proposal_id, card = await heard_and_not_judged(stage)
     taken_off_unheard(card, ANA, TICK)
-    await read_again(stage)
     await anas_account_is_bens(stage)
+    await read_again(stage)
     unheard(card, ANA, TICK)
     await read_again(stage)
     assert await counting(stage, proposal_id) == ["ben"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bot.chat.hearing.catching_up import CatchingUp, Found
+from bot.chat.hearing.catching_up import CatchingUp
+from bot.chat.hearing.found import Found
 from lifecycle.answers import Sender
 from lifecycle.clockwork.restored import bring_back
 from lifecycle.proposal import ActorKind

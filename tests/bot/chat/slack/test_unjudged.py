@@ -161,6 +161,7 @@ async def test_one_on_a_message_that_counts_no_more_says_nothing_of_the_card_tha
         slack.world.clock.advance(60)
         await slack.settles()
         await anas_account_is_zoes(slack)
+        await read_again(slack)
         await slack.server.reacts("UANA", second.ts, heard=False)
         await read_again(slack)
         assert await counting(slack) == ["ben", "zoe"]

@@ -1,0 +1,78 @@
+"""Which act of a person an emoji is, and whether they approve: so that each is done once.
+
+Nothing is kept here but the event id of what was refused as it was heard (`remember`), among those
+that the store keeps for a day: found on its card it is the same act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from bot.chat.hearing.event_ids import late_event
+from bot.chat.hearing.refused import note_refused, times_refused
+from bot.chat.hearing.seen_gone import GONE, approves
+from bot.chat.hearing.signals import Signal
+from lifecycle.answers import Sender
+from lifecycle.hands import Hands, user_of
+from lifecycle.policy import Policy
+from lifecycle.ports import Transaction
+from lifecycle.records import Card
+from lifecycle.review import Review
+from lifecycle.world import World
+
+#: A policy is told from another by so much of its digest.
+_DIGITS: Final = 12
+
+
+def turn_of(
+    card: Card,
+    reviews: Sequence[Review],
+    law: tuple[Policy, Hands],
+    sender: Sender,
+    signal: Signal,
+) -> str:
+    """Return which act of this person an emoji is that is found on the card as it stands in the
+    store: one that was refused is another once it was seen gone.
+
+    A ❌ is judged anew under every policy, and for whoever has its account by now, which no policy
+    tells, so that whoever may stop now is heard. A ✅ is not: one that merely still stands approves
+    nothing because somebody's authority has changed; it is whose it is where its account has
+    changed hands, for somebody else may have done as much by that account.
+    """
+    policy, hands = law
+    parts = [str(sum(review.person == sender.id for review in reviews))]
+    gone_ms = card.extra.get(GONE, {}).get(sender.id or "")
+    if signal is Signal.APPROVE and gone_ms is not None:
+        parts.append(str(gone_ms))
+    times = times_refused(card, (sender.account, signal))
+    parts += [f"r{times}"] if times else []
+    if signal is Signal.STOP:
+        parts += [policy.digest[-_DIGITS:], *((f"of:{sender.id}",) if sender.id else ())]
+    elif hands.state_of(sender.surface, user_of(sender.account)):
+        parts.append(f"of:{sender.id or ''}")
+    return ".".join(parts)
+
+
+async def remember(
+    world: World, card: Card, message_id: str, sender: Sender, signal: Signal
+) -> None:
+    """Note that an emoji was refused that was heard on this message: it is not refused, and
+    audited, again when the card is read."""
+    law, now_ms = (world.law.policy, world.hands), world.clock.now_ms()
+
+    def unit(tx: Transaction) -> None:
+        stands = tx.cards.get(card.proposal_id, card.surface) or card
+        turn = turn_of(stands, tx.reviews.of(card.proposal_id), law, sender, signal)
+        event_id = late_event(message_id, sender, signal, turn)
+        tx.flags.first_time(sender.surface, event_id, now_ms)
+        if message_id in stands.message_ids[-1:]:
+            note_refused(tx, card, sender, signal, now_ms)
+
+    await world.store.write(unit)
+
+
+async def approves_it(world: World, card: Card, sender: Sender) -> bool:
+    """Say whether an approval of theirs counts for the proposal of the card."""
+    reviews = await world.store.read(lambda tx: tx.reviews.of(card.proposal_id))
+    return any(r.person == sender.id and r.counts and approves(r) for r in reviews)
