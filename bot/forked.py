@@ -1,4 +1,10 @@
-"""What a copy of this process does not have of it: a tool may fork one, and that may outlive us."""
+"""Keeps a copy of this process from acting as a second bot: a tool may fork one, and that copy may
+outlive the bot.
+
+Locks, listening sockets and the loop register here what a copy must let go of. The code that runs
+tools calls `end_copy` when a tool has returned. `bot/running.py` keeps the signals of copies from
+the bot.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +17,23 @@ from weakref import WeakSet
 
 
 class Ours(Protocol):
-    """What is nobody's but this process's."""
+    """Something that belongs to this process alone, such as a lock or a socket."""
 
     def let_go_in_copy(self) -> None:
-        """Close what a copy has of it; the process itself keeps it."""
+        """Let go of it in a forked copy, which runs this; the process itself keeps it."""
 
 
 _ours: WeakSet[Ours] = WeakSet()
-#: The number of this process, if it is such a copy.
+#: In a copy, its own process id and those of the copies it was forked from; empty in the bot.
 _copies: Final = set[int]()
 
 
 def keep_from_copies(ours: Ours) -> None:
-    """Let no copy that is made from now on keep it: a lock that is held, or an address that is
-    listened on, by what is left of a dead bot refuses the start of the next one."""
+    """Have every copy that is forked from now on let go of `ours`.
+
+    A copy that outlives the bot would else hold its lock, or listen on its address, and keep the
+    next bot from starting.
+    """
     _ours.add(ours)
     _hook_letting_go()
 
@@ -41,12 +50,13 @@ def _let_go() -> None:
 
 
 def end_copy(error: BaseException | None = None, status: int = 0) -> None:
-    """End this process if it is a copy, and do nothing in the bot itself.
+    """End this process if it is a copy; do nothing in the bot itself.
 
-    To be called where what a tool does comes back to the bot, with what it raised. A copy that went
-    on from there would be a second bot: it shares the files and pipes by which the first one hears,
-    and would take from it what it read, and all of it as it ended. `status` is the exit code if
-    nothing was raised.
+    Call this where a tool's code has returned to the bot, with what it raised. A copy that went on
+    from there would be a second bot: it shares the files and pipes of the first one, would take
+    away what that should read, and would clean up what that still uses as it ended.
+
+    The exit code is `status` if nothing was raised, that of a SystemExit, and else 1.
     """
     if os.getpid() not in _copies:
         return
@@ -57,18 +67,19 @@ def end_copy(error: BaseException | None = None, status: int = 0) -> None:
         from lifecycle.located import located  # most commands never need what that loads
 
         status = 1
-        with suppress(OSError):  # the threads that write the log are none of the copy's
+        with suppress(OSError):  # a copy has no threads that write the log, so this writes itself
             os.write(2, f"A process that a tool forked failed: {located(error)}\n".encode())
     os._exit(status)
 
 
 @cache
 def keep_signals_from_copies() -> None:
-    """Let no copy that is made from now on hand us the signals that it gets, as asyncio has it.
+    """Keep copies that are forked from now on from handing the bot the signals that they get.
 
-    multiprocessing tells the processes of a pool to end by SIGTERM: the bot ended with them. That
-    signal ends a copy at once, as it ends every program; one that a terminal sends to all alike
-    (SIGINT, SIGHUP) leaves it to end what it does, as it leaves us.
+    A copy shares the pipe by which asyncio hears of signals. multiprocessing ends the processes of
+    a pool by SIGTERM, and the bot ended with them. Now SIGTERM ends a copy at once, as it ends any
+    program. SIGINT and SIGHUP, which a terminal sends to all its processes, leave a copy to finish
+    what it does, as they leave the bot.
     """
     os.register_at_fork(after_in_child=_as_one_of_its_own)
 

@@ -1,4 +1,8 @@
-"""From a start to a clean end: what was left is taken up, then surfaces and jobs, then signals."""
+"""Runs the bot from its start to a clean end: `signoff start` calls `run_until_stopped`.
+
+What a former process left is taken up first; then surfaces, doors and jobs run until a signal or
+the end of the surfaces. Everything here runs on the event loop, except `_cut_short`.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +39,15 @@ from bot.supervised import Supervisor
 if TYPE_CHECKING:
     from bot.chat.terminal.render import Screen
 
-#: How long calls under way may go on after SIGTERM; the process ends within 10 s.
+#: How many seconds calls under way may go on after SIGTERM; the process ends within 10 s.
 GRACE_S: Final = 8.0
+#: How many seconds surfaces have to show how things ended.
 _LEAVE_S: Final = 1.0
-#: So long all of that may take, so that what waits to be written still has a moment.
+#: How many seconds all of that may take, so that a moment is left for what waits to be written.
 _ALL_S: Final = 9.4
-#: So often the signals are taken back that a tool may have taken.
+#: How many seconds pass before the signals are taken back that a tool may have taken.
 _KEPT_S: Final = 0.5
-#: In so many turns of the loop a signal that has arrived is heard.
+#: After this many turns of the loop a signal that has arrived is surely heard.
 _TURNS: Final = 5
 
 log = logging.getLogger("signoff")
@@ -51,8 +56,9 @@ log = logging.getLogger("signoff")
 async def run_until_stopped(config: Config, choice: Choice, environment: Mapping[str, str]) -> None:
     """Run the bot until it is told to stop or its surfaces have ended.
 
-    SIGTERM and SIGINT end it: no new work, calls under way get GRACE_S. SIGHUP reads the config
-    again. Raises what EXPECTED names where the start fails, after letting go of what was opened.
+    After SIGTERM or SIGINT no new work is taken, and calls under way have GRACE_S seconds to end.
+    SIGHUP reads the config again. If the start fails, raises one of EXPECTED, once everything that
+    was opened is closed.
     """
     loop = asyncio.get_running_loop()
     loop.set_default_executor(started_pool())
@@ -74,14 +80,14 @@ async def run_until_stopped(config: Config, choice: Choice, environment: Mapping
 
 
 async def _say_clock(app: App) -> None:
-    """Warn once where the clock stands before what the trail tells; the bot works all the same."""
+    """Warn once if the clock is behind the newest times in the trail; the bot works anyway."""
     now_ms = app.workflow.world.clock.now_ms()
     if behind := await app.store.read(lambda tx: clock_behind(tx, now_ms)):
         log.warning("%s", behind)
 
 
 def _doors(app: App, environment: Mapping[str, str]) -> AbstractAsyncContextManager[str]:
-    """Return the doors for agents; imported only where they are on."""
+    """Return the doors for agents; their modules are imported only if they are on."""
     from bot.intake.doors import served_doors
 
     entry = app.config.intake.http
@@ -97,7 +103,7 @@ async def _serve(
 ) -> None:
     scheduler = Scheduler(JOBS, app.workflow, app.workflow.world.clock)
     scheduler.start()
-    # With HTTP on, the end of every surface is not the end.
+    # If HTTP is on, the bot goes on after the end of every surface.
     served = broadcast.serve(app.workflow, on=app.config.intake.http.enabled)
     serving = [asyncio.create_task(each) for each in (served, keep_database(app), signals.keep())]
     supervisor.begun()
@@ -108,24 +114,25 @@ async def _serve(
         ends_s = asyncio.get_running_loop().time() + _ALL_S
         app.ends()
         supervisor.ending()
-        # All at once: who is slow to leave takes none of the time that calls and answers have.
+        # All at once, so that a surface that is slow to leave takes no time from calls and answers.
         leaving = _cancelled(signs, *serving)
         stopping = (scheduler.stop(GRACE_S), app.workflow.shut_down(GRACE_S), doors.aclose())
         await asyncio.gather(leaving, *stopping)
         await app.workflow.shut_down(
             GRACE_S
-        )  # what was begun as the surfaces left; no time is added
+        )  # for what was begun as the surfaces left; this adds no time
         await _leave(broadcast, ends_s)
 
 
 async def _until_ended(ended: asyncio.Event, serving: Sequence[asyncio.Task[None]]) -> None:
-    """Wait for a signal, for the end of every surface, or for what does not let us go on."""
+    """Wait for a signal, for the end of the last surface, or for an error after which the bot
+    cannot go on, which is raised."""
     told = asyncio.create_task(ended.wait())
     try:
         await asyncio.wait((told, *serving), return_when=asyncio.FIRST_COMPLETED)
         for each in serving:
             if each.done():
-                each.result()  # what broke a surface is told, not swallowed
+                each.result()  # raises what broke it, which must not be lost
     finally:
         await _cancelled(told)
 
@@ -137,7 +144,7 @@ async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
 
 
 async def _leave(broadcast: Broadcast, ends_s: float) -> None:
-    """Show how things ended, if that is quick; at the latest at `ends_s`, a time of the loop."""
+    """Show how things ended, for `_LEAVE_S` seconds at most and not after `ends_s`, a loop time."""
     try:
         async with asyncio.timeout_at(min(ends_s, asyncio.get_running_loop().time() + _LEAVE_S)):
             await broadcast.close()
@@ -148,7 +155,7 @@ async def _leave(broadcast: Broadcast, ends_s: float) -> None:
 def _surfaces(
     config: Config, choice: Choice, environment: Mapping[str, str]
 ) -> list[ServedSurface]:
-    """Return the surfaces that are on; imports those alone."""
+    """Return the surfaces that are on; only their modules are imported."""
     found = [_discord(config, environment)] if choice.discord else []
     found += [_slack(config, environment)] if choice.slack else []
     return [*found, _terminal(config)] if choice.terminal else found
@@ -176,23 +183,23 @@ def _terminal(config: Config) -> ServedSurface:
 
 
 def _screen() -> Screen:
-    """Return where the terminal writes: who reads nothing must not hold up the loop."""
+    """Return what the terminal writes to: a reader that reads nothing must not hold up the loop."""
     from bot.chat.terminal.render import Screen
     from bot.outlet import Outlet, TerminalOutlet
 
     if not sys.stdout.isatty():
         return Screen(Outlet(sys.stdout))
     drawn = TerminalOutlet(sys.stdout)
-    sys.stdout = cast("TextIO", drawn)  # in whose place a prompt may put itself
+    sys.stdout = cast("TextIO", drawn)  # a prompt may put itself in its place later
     return Screen(None, behind=drawn)
 
 
 class _ToldToEnd(Exception):
-    """A start was told to end before there was anything to do."""
+    """The bot was told to end while it started, before there was anything to do."""
 
 
 class _Signals:
-    """SIGTERM and SIGINT set `ended`, also while the bot still starts; SIGHUP reloads `app`."""
+    """Handles signals: SIGTERM and SIGINT set `ended`, also during the start; SIGHUP reloads."""
 
     def __init__(self) -> None:
         self.app: App | None = None
@@ -220,25 +227,26 @@ class _Signals:
         loop.add_signal_handler(signal.SIGHUP, self._reload)
 
     def hear_again(self) -> None:
-        """Hear the signals where a tool has taken them, as whoever wrote it for a program of its
-        own may: nothing would end the bot, or all that is sent to a peer that hung up would."""
+        """Take back signals that a tool took, as code from a program of its own may: else no
+        signal would end the bot, or SIGPIPE would as it writes to a peer that hung up."""
         self._hear()
         self._heard_apart()
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         _wait_for_programs()
 
     async def keep(self) -> None:
-        """Hear them again and again, until cancelled."""
+        """Take the signals back every `_KEPT_S` seconds, until cancelled."""
         while True:
             self.hear_again()
             await asyncio.sleep(_KEPT_S)
 
     @asynccontextmanager
     async def deadly(self) -> AsyncIterator[None]:
-        """Let a signal end the process at once: nobody hears it where a tool is never made.
+        """Let SIGTERM or SIGINT end the process at once, while entered, in which tools are made.
 
-        Nothing is under way here, so that is as safe as any death. Raises _ToldToEnd where one was
-        heard before.
+        A tool that hangs as it is made holds up the loop, which then hears no signal. Nothing is
+        under way yet, so that this end is as safe as any crash. Raises _ToldToEnd if a signal came
+        before.
         """
         with ended_by_signals(_cut_short):
             for _ in range(_TURNS):
@@ -249,7 +257,7 @@ class _Signals:
         self.hear_again()
 
     def serve(self, app: App) -> None:
-        """Let signals act on `app`, also one that was heard before."""
+        """Let signals act on `app`; an end that was heard before acts on it now."""
         self.app = app
         if self.ended.is_set():
             app.ends()
@@ -262,9 +270,9 @@ class _Signals:
 
     def _reload(self) -> None:
         if self.app is None or self._waits:
-            return  # what starts now reads the config anyway, and so does what waits for its turn
+            return  # a start reads the config anyway, and so does the reload that waits
         self._waits = True
-        # An end waits for it, as for an act: it writes into the store that is closed then.
+        # The end waits for it, as for an act, because it writes to the store, which is closed then.
         self.app.workflow.world.background.spawn(self._reloaded(self.app))
 
     async def _reloaded(self, app: App) -> None:
@@ -274,12 +282,13 @@ class _Signals:
 
 
 def _wait_for_programs() -> None:
-    """Have the system tell how programs end: where SIGCHLD is ignored, as whoever started this
-    process may have it, no call of a program has an outcome."""
+    """Set SIGCHLD to its default if it is ignored, which the bot may have inherited: the system
+    would tell nobody how programs end, and no call of a command tool would have an outcome."""
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def _cut_short() -> None:
+    """End the process, on the thread of `ended_by_signals`."""
     log.warning("Told to end while the tools were being made; nothing was under way.")
     cut_short(0)

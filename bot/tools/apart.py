@@ -1,4 +1,8 @@
-"""An operator's coroutine in a task of its own: what it does to its task it does to no call."""
+"""Runs an operator's coroutine in a task of its own, so that it cannot harm the task of the call.
+
+`PythonTool` awaits the async methods of its class through `apart`. Everything here runs on the
+event loop.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +16,40 @@ from bot.forked import end_copy
 from bot.pool import THREADS_OF, let_go
 from bot.tools.threads import ended_unheard
 
-#: So long may what is told to end take to say how it ended.
+#: How many seconds a cancelled coroutine has to give its answer.
 _GRACE_S: Final = 1.0
 
 log = logging.getLogger(__name__)
 
-#: What goes on by itself, and whose threads it has; the loop itself keeps no task alive.
+#: The tasks that go on although nobody waits for them, each with the threads of its tool. They are
+#: kept here because the loop holds only weak references to tasks.
 _left: dict[asyncio.Task[_Ended], Executor] = {}
 
 
 class _Ended(NamedTuple):
-    """What was answered, or what was raised: of its own an error of some kinds ends the program."""
+    """How a coroutine ended: what it returned, or what it raised.
+
+    The error is a value here because a SystemExit that escapes from a task would end the program.
+    """
 
     answer: Any
     error: BaseException | None
 
 
 def left_of(threads: Executor) -> int:
-    """Return how many of those with these threads go on although their time is over."""
+    """Return how many tasks of the tool with these threads go on although their time is over."""
     return sum(each is threads for each in _left.values())
 
 
 async def apart(work: Awaitable[Any], name: str, threads: Executor) -> Any:
-    """Await `work` and return its answer, or raise what it raises; `threads` are those in which it
-    does what it hands to the loop's pool.
+    """Await `work` and return its answer, or raise what it raises.
 
-    Where we are cancelled it is cancelled too, and its answer is taken where it gives one at once.
-    What does not end then goes on by itself: nobody can end it, and nobody may wait for it.
+    What `work` hands to the loop's pool (asyncio.to_thread) runs in `threads`, those of its tool.
+    `name` stands for the call in the log.
+
+    If the caller is cancelled, `work` is cancelled too, and has `_GRACE_S` seconds to end. An
+    answer that it gives by then is returned, and an error raised. If it does not end, it goes on by
+    itself, because nobody can end it and nobody may wait for it; CancelledError is raised then.
     """
     task = asyncio.create_task(_heard(work, threads), name=name)
     try:
@@ -57,7 +68,7 @@ async def apart(work: Awaitable[Any], name: str, threads: Executor) -> Any:
     answer, error = task.result()
     if error is None:
         return answer
-    # To whoever awaits it this one would say that it is being closed.
+    # GeneratorExit would tell the awaiting coroutine that it is itself being closed.
     raise RuntimeError("GeneratorExit") if isinstance(error, GeneratorExit) else error
 
 
@@ -73,7 +84,7 @@ async def _heard(work: Awaitable[Any], threads: Executor) -> _Ended:
 
 
 def _leave(task: asyncio.Task[_Ended], name: str, threads: Executor) -> None:
-    """Let go of a task, and say how it ends where it does."""
+    """Let a task go on by itself, and log how it ends if it ever does."""
 
     def ended(task: asyncio.Task[_Ended]) -> None:
         _left.pop(task, None)

@@ -1,4 +1,9 @@
-"""Tools that are programs: the call as JSON on standard input, the receipt on standard output."""
+"""Calls tools that are programs: they read the call as JSON on standard input, and print the
+receipt as JSON on standard output.
+
+Everything here runs on the event loop; only the thread that waits for the end of a program does
+not (`bot/tools/program.py`).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,8 @@ from lifecycle.text.masking import mask, mask_text
 
 _DONE: Final = 0
 _FAILED: Final = 10
-#: What is shorter is a word like `production`, which a log may need.
+#: Values with fewer characters are not masked: they are words like `production`, which a log may
+#: need.
 _SHORTEST_SECRET: Final = 16
 _CUT_WORD: Final = re.compile(rb"\A\S+")
 _ONE_WORD: Final = b"(one word that is too long to be shown: its end may be half a credential)"
@@ -30,10 +36,12 @@ log = logging.getLogger(__name__)
 
 
 class CommandTool:
-    """A program a verb: argv without a shell, in a process group of its own (design section 7).
+    """Runs one program for each verb, without a shell and in a process group of its own (design
+    section 7).
 
-    Exit 0 is done and a JSON object on standard output is the receipt; exit 10 is failed with
-    nothing left behind (ToolFailed); all else is unknown.
+    Exit code 0 means done, and a JSON object on standard output is the receipt. Exit code 10 means
+    failed with nothing left behind (ToolFailed). After any other end the outcome is unknown
+    (ToolDoubtful).
     """
 
     def __init__(
@@ -43,7 +51,8 @@ class CommandTool:
         environment: Mapping[str, str],
         leftovers: Leftovers,
     ) -> None:
-        """Take the argv of each verb; relative paths start at `folder`, the config file's."""
+        """Take the argv of each verb. Programs run in `folder`, that of the config file, where
+        relative paths start."""
         verbs = ("execute", "commit", "roll_back")
         self._argv: dict[str, Sequence[str]] = {v: settings[v] for v in verbs if settings.get(v)}
         names = (*_ALWAYS_HANDED_ON, *settings.get("env", ()))
@@ -53,15 +62,15 @@ class CommandTool:
         self._secrets = _long_first(handed_on.get(name, "") for name in settings.get("env", ()))
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
-        """Run the program of execute."""
+        """Run the program for execute."""
         return await self._run("execute", call)
 
     async def commit(self, call: Call) -> Mapping[str, Any]:
-        """Run the program of commit; without one, execute has done all there is to do."""
+        """Run the program for commit; without one, do nothing, because execute has done it all."""
         return await self._run("commit", call) if "commit" in self._argv else {}
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
-        """Run the program of roll_back; ToolFailed where there is none."""
+        """Run the program for roll_back. Raises ToolFailed if there is none."""
         if "roll_back" not in self._argv:
             raise ToolFailed(f"{call.tool} has no way to take anything back")
         return await self._run("roll_back", call)
@@ -82,7 +91,8 @@ class CommandTool:
         if ended.code != _DONE:
             wrote = "; what it wrote is in the log" if said else ""
             raise ToolDoubtful(f"it ended with exit code {ended.code}{wrote}")
-        # Exit 0 is done, whatever was printed; who prints nothing may have left that to another.
+        # Exit code 0 means done, whatever was printed. If nothing was, and somebody still has the
+        # output open, the receipt may have been left to them: that is not an empty receipt.
         unsaid = ended.cut and not ended.output.strip()
         receipt = None if unsaid else receipt_in(ended.output)
         if receipt is not None:
@@ -93,21 +103,24 @@ class CommandTool:
         return {}
 
     def _masked(self, text: str) -> str:
-        """Mask credentials, and what was handed on by `env`, however it looks: a program that fails
-        often says with which token it did."""
+        """Mask credentials and, whatever they look like, the values that `env` hands on: a program
+        that fails often names the token that it used."""
         for secret in self._secrets:
             text = text.replace(secret, mask(secret))
         return mask_text(text)
 
 
 def _long_first(values: Iterable[str]) -> list[str]:
-    """Return those that may be secrets, so that none is taken apart by one that stands in it."""
+    """Return the values that may be secrets, the longest first.
+
+    If a short one was masked first, a longer one that contains it would no longer be found.
+    """
     return sorted({each for each in values if len(each) >= _SHORTEST_SECRET}, key=len, reverse=True)
 
 
 def _whole_words(errors: bytes) -> bytes:
-    """Return the end of what was written without the word that it cuts: half of a credential is
-    found by nobody."""
+    """Return the kept end of standard error without its first word, if that word may be cut: half
+    of a credential is not recognised, and so would not be masked."""
     if len(errors) < program.TAIL:
         return errors
     return _CUT_WORD.sub(b"", errors).strip() or _ONE_WORD

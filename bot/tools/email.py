@@ -1,4 +1,8 @@
-"""The mail tool: a draft while the window is open, sent when it closes (design section 7)."""
+"""Holds the mail tool: a mail is a draft while its window is open, and is sent when that closes
+(design section 7).
+
+A `Carrier` sends it: `maildir.py` into a folder, `smtp.py` to a server.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from bot.tools.message import composed, enveloped, fingerprint
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 
 _DEFAULT_SENDER: Final = "signoff@localhost"
-#: So long it is waited for that a sent mail lies among the sent ones, an unsent one among drafts.
+#: How many seconds a call waits at most until its draft was moved or an earlier attempt has ended.
 _KEPT_S: Final = 2.0
 _BUSY: Final = (
     "a disk is slow, and an earlier attempt is still at work on the draft: try again once it has "
@@ -29,15 +33,19 @@ log = logging.getLogger(__name__)
 
 
 class Carrier(Protocol):
-    """Hands a mail over. ToolFailed: surely not; any other error: perhaps."""
+    """Delivers mails. Used on the event loop.
 
-    #: True where handing over the same mail twice delivers it once.
+    ToolFailed means that the mail was surely not delivered, any other error that it may have been.
+    """
+
+    #: True if a mail that is handed over twice is delivered once.
     repeatable: bool
 
     async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
-        """Deliver and return where it went, in words.
+        """Deliver the mail `data`, and return in words where it went.
 
-        Where it is cancelled it ends only once nothing of it goes on, as it then ended.
+        `draft` is its file name; the caller waits `limit_s` seconds at most. If this is cancelled,
+        it ends only when nothing of it goes on any more, and then as the delivery did.
         """
 
     def describe(self) -> str:
@@ -45,22 +53,26 @@ class Carrier(Protocol):
 
 
 class _Work(NamedTuple):
-    """What an attempt does on disk; `sent` is what is known of the mail by then, None: nothing."""
+    """What an attempt still does with a draft. `sent` is whether the mail was sent; None means that
+    this is not known."""
 
     task: asyncio.Task[Any]
     sent: bool | None
 
 
-#: By the place of its draft, what is not done yet, though the attempt may be over; also of a tool
-#: that a reload has replaced meanwhile.
+#: The unfinished work by the path of its draft, even if the attempt that began it is over. It is
+#: shared by all mail tools, because a reload may replace the tool meanwhile.
 _at_work: dict[Path, _Work] = {}
 
 
 class EmailTool:
-    """Deferred: execute writes a draft, commit sends it, roll_back discards it.
+    """A deferred tool: execute writes a draft, commit sends it, roll_back discards it.
 
-    A draft lives in `data/drafts`; while it is being sent its name ends in `.sending`, and in
-    `data/sent` it stays as the proof that it was. Each step is on disk before the next begins.
+    A draft lives in `data/drafts`. While it is being sent its name ends in `.sending`; once sent it
+    stays in `data/sent` as the proof of that. Each step is on disk before the next begins.
+
+    The verbs and all coroutines run on the event loop. What touches the disk runs in the pool:
+    `_stage`, `_claimed`, `_take`, `_unclaimed`, `_keep_as_sent` and `_discard`.
     """
 
     def __init__(
@@ -74,15 +86,15 @@ class EmailTool:
         self._now_ms = now_ms
 
     def describe(self) -> Mapping[str, str]:
-        """Return the sender and the way that mail takes."""
+        """Return the sender and the way that mail takes, in words for the card."""
         return {"from": self._sender, "leaves by": self._carrier.describe()}
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
-        """Write the draft; the same call again finds the draft that is there."""
+        """Write the draft, unless this same call has written it before; return its receipt."""
         return await asyncio.to_thread(self._stage, call)
 
     async def commit(self, call: Call) -> Mapping[str, Any]:
-        """Send the draft, whose bytes must still be those that the receipt names."""
+        """Send the draft. Raises ToolFailed if its bytes are not those that the receipt names."""
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + call.limit_s
         name = _draft_of(call)
@@ -91,7 +103,7 @@ class EmailTool:
         claim = self._begun(name, asyncio.to_thread(self._claimed, name, call), sent=None)
         if (data := await asyncio.shield(claim)) is None:
             return {"draft": name, "sent": True}
-        try:  # the time that a slow disk took is none that a server may take
+        try:  # the server gets only the time that a slow disk has left of the limit
             went = await self._carried(name, data, ends_s - loop.time())
         except ToolFailed:
             await _waited_for(self._begun(name, self._put_back(name), sent=False), ends_s)
@@ -100,7 +112,11 @@ class EmailTool:
         return {"draft": name, "sent": True, "went": went}
 
     async def _carried(self, name: str, data: bytes, limit_s: float) -> str:
-        """Hand it over; what goes on of that once our time is over is at work on the draft."""
+        """Hand the mail over and return where it went.
+
+        If this is cancelled, the delivery is cancelled too. Until it has ended it counts as at work
+        on the draft.
+        """
         carrying = self._begun(name, self._carrier.carry(name, data, limit_s), sent=None)
         try:
             return await asyncio.shield(carrying)
@@ -110,12 +126,13 @@ class EmailTool:
             raise
 
     def _carried_late(self, name: str, carrying: asyncio.Task[str]) -> None:
-        """Note that it was sent all the same, where it was: nobody may discard or send it again."""
+        """Keep the mail as sent if it was delivered although the call was cancelled, so that nobody
+        discards it or sends it again."""
         if not carrying.cancelled() and carrying.exception() is None:
             self._begun(name, self._kept(name), sent=True)
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
-        """Discard the draft; what was sent stands."""
+        """Discard the draft; if the mail was sent, return that it still stands."""
         name = _draft_of(call)
         if await self._was_sent(name, call.limit_s):
             return _stands(name)
@@ -139,10 +156,10 @@ class EmailTool:
         return {"draft": name, "draft_digest": digest, "recipients": len(recipients)}
 
     def _claimed(self, name: str, call: Call) -> bytes | None:
-        """Take the draft for sending, and return it; None where it was sent before.
+        """Take the draft for sending and return its bytes; None if it was sent before.
 
-        A draft that was already taken under the same key may have been sent: that is unknown,
-        unless repeating does no harm. A person's retry comes with a key of its own.
+        A draft that an attempt with the same key has already taken may have been sent. ToolDoubtful
+        is raised then, unless sending it twice does no harm. A person's retry has a key of its own.
         """
         draft, sending = self._drafts / name, self._sending(name)
         if (self._sent / name).exists():
@@ -159,9 +176,9 @@ class EmailTool:
         return data
 
     def _take(self, draft: Path, sending: Path, key: str) -> bytes:
-        """Note for which attempt the draft is sent, and return it.
+        """Rename the draft, note the key of the attempt that sends it, and return its bytes.
 
-        Raises ToolFailed where nothing was sent, ToolDoubtful where an earlier attempt may have.
+        Raises ToolFailed if nothing was sent, ToolDoubtful if an earlier attempt may have sent it.
         """
         taken_before = sending.exists()
         try:
@@ -181,11 +198,12 @@ class EmailTool:
         discard(self._sending(name).with_suffix(".key"))
 
     async def _was_sent(self, name: str, limit_s: float) -> bool:
-        """Wait a while until an earlier attempt has left the draft alone: else it would be put
-        back, or claimed anew, while it is sent, and could be sent again. True where it only has to
-        note that the mail was sent.
+        """Return True if an earlier attempt has sent the mail and has only to move its file; False
+        if no earlier attempt is at work on the draft.
 
-        Raises ToolFailed, or ToolDoubtful where that attempt was told as unknown, if it has not.
+        Waits for an attempt that is, at most `_KEPT_S` seconds or half of `limit_s`: else the draft
+        could be put back or claimed while it is being sent, and be sent twice. If it is still at
+        work then, raises ToolDoubtful if its outcome was called unknown, else ToolFailed.
         """
         loop, place = asyncio.get_running_loop(), self._drafts / name
         waits_until_s = loop.time() + min(_KEPT_S, limit_s / 2)
@@ -198,7 +216,8 @@ class EmailTool:
     def _begun(
         self, name: str, work: Coroutine[Any, Any, _Answer], *, sent: bool | None
     ) -> asyncio.Task[_Answer]:
-        """Begin what goes on where its attempt is over, and keep it as long as it does."""
+        """Begin work on a draft as a task that may outlast its attempt, and register it in
+        `_at_work` until it ends."""
         place, task = self._drafts / name, asyncio.create_task(work)
         _at_work[place] = _Work(task, sent)
         task.add_done_callback(lambda _task: _forget(place, task))
@@ -225,7 +244,7 @@ class EmailTool:
         try:
             gone = [discard(self._drafts / name), discard(self._sending(name))]
             discard(self._sending(name).with_suffix(".key"))
-        except OSError as error:  # it is sent by nobody, and can be discarded again
+        except OSError as error:  # nobody sends it, and roll_back can be repeated
             raise _undone("discarded", error) from error
         return {"draft": name, "discarded": any(gone), "still_stands": []}
 
@@ -234,8 +253,10 @@ class EmailTool:
 
 
 def _forget(place: Path, task: asyncio.Task[Any]) -> None:
-    """Drop what is done, unless another attempt has begun something there already; how it ended
-    whose attempt was over is for nobody."""
+    """Remove ended work from `_at_work`, unless other work on that draft has begun meanwhile.
+
+    Its error is read here because asyncio would else log it if its attempt is over.
+    """
     if not task.cancelled():
         task.exception()
     if (now := _at_work.get(place)) is not None and now.task is task:
@@ -243,8 +264,9 @@ def _forget(place: Path, task: asyncio.Task[Any]) -> None:
 
 
 async def _waited_for(tidying: asyncio.Task[None], ends_s: float) -> None:
-    """Wait a while for what tidies up: what became of the mail is known, and a disk that is slow
-    until `ends_s`, a time of the loop, must not put it in doubt."""
+    """Wait for files to be moved, at most `_KEPT_S` seconds or half of what is left until `ends_s`,
+    a time of the loop. What became of the mail is known already, and would be called unknown if a
+    slow disk held up the answer until the end of the call."""
     left_s = ends_s - asyncio.get_running_loop().time()
     await asyncio.wait({tidying}, timeout=min(_KEPT_S, max(0.0, left_s / 2)))
 
@@ -266,7 +288,8 @@ def _claim_of(sending: Path) -> str | None:
 
 
 def _draft_of(call: Call) -> str:
-    """Return the name of the draft in the receipt; a name with a path in it is none of ours."""
+    """Return the name of the draft in the receipt. Raises ToolFailed if there is none, or if it
+    contains a path."""
     name = (call.receipt or {}).get("draft")
     if not isinstance(name, str) or not name.endswith(".eml") or Path(name).name != name:
         raise ToolFailed("the receipt names no draft")

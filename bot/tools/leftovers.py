@@ -1,4 +1,8 @@
-"""Programs that outlived their bot: known by a file each, ended before anything is called again."""
+"""Ends programs of command tools that outlived their bot, before anything is called again.
+
+Each running program has a file, its mark, by which the next start finds it. `bot/tools/program.py`
+makes and removes marks; `bot/bootstrap.py` calls `Leftovers.end_all` at each start.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +25,26 @@ _SUFFIX: Final = ".program"
 _GRACE_S: Final = 1.0
 _PAUSE_S: Final = 0.02
 _LONGEST_NOTE: Final = 40
-#: To a signal 0 means our own group; the first process of a machine or a container is no program.
+#: These are never signalled: group 0 means our own, and process 1 of a machine or a container is no
+#: program of a tool.
 _NEVER: Final = (0, 1)
 
 
 class Mark:
     """The file of one program. The program inherits a lock on it and holds it as long as it lives.
 
-    The kernel lets go of the lock when the last process of the program ends, however it ends: a
-    number alone could belong to somebody else by the time that it is read.
+    The kernel releases the lock when the last process of the program ends, however it ends. The
+    number of a process alone could belong to another process by the time that it is read.
+
+    Everything here runs on the event loop; `remove` also runs on the thread that watches the
+    program.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Make the file, with room for a number however full the disk is later. Raises OSError."""
+        """Make the file and reserve room in it for the note, because the disk may be full later.
+
+        Raises OSError.
+        """
         own_folder(folder)
         self.descriptor, path = mkstemp(_SUFFIX, dir=folder)
         self._path = Path(path)
@@ -46,9 +57,9 @@ class Mark:
             raise
 
     def belongs_to(self, process_group: int) -> None:
-        """Write down whom to end; from here on the program alone holds the lock.
+        """Note which process group to end; from now on the program alone holds the lock.
 
-        Raises nothing: the program runs, and nobody may believe that it does not.
+        Never raises, because the program runs by now and an error would say that it does not.
         """
         with suppress(OSError, psutil.Error, MemoryError):
             birth = birth_of(process_group)
@@ -56,36 +67,42 @@ class Mark:
         self._let_go()
 
     def not_started(self) -> None:
-        """Forget a program that could not be started."""
+        """Close and remove the file, because the program could not be started."""
         self._let_go()
         self.remove()
 
     def _let_go(self) -> None:
-        with suppress(OSError):  # a disk over the network tells late what it did not take
+        with suppress(OSError):  # a disk over the network may report an error only now
             os.close(self.descriptor)
 
     def remove(self) -> None:
-        """Forget a program that has ended."""
+        """Remove the file, because the program has ended."""
         with suppress(OSError):  # what stays is looked at after the next start
             self._path.unlink(missing_ok=True)
 
 
 class Leftovers:
-    """The marks of one bot, in a folder that no other living bot uses; None where none are kept."""
+    """The marks of one bot, in a folder that no other living bot uses.
+
+    Without a folder, as with a database in memory, no marks are kept.
+    """
 
     def __init__(self, folder: Path | None) -> None:
-        """Name the folder; it is made with the first mark."""
+        """Take the folder; it is made with the first mark."""
         self._folder = folder
 
     def mark(self) -> Mark | None:
-        """Make the mark of a program that is about to start. Raises OSError."""
+        """Return a mark for a program that is about to start, None without a folder.
+
+        Raises OSError.
+        """
         return None if self._folder is None else Mark(self._folder)
 
     def end_all(self) -> int:
-        """End every program that a former process left running; return how many stay.
+        """End every program that a former process left running; return how many do not end.
 
-        Politely at first, then for good. Blocks for two seconds and a look at the processes of this
-        machine.
+        SIGTERM comes first, SIGKILL a second later. Runs in the pool: it blocks for up to two
+        seconds, and looks at the processes of this machine.
         """
         marks = [] if self._folder is None else sorted(self._folder.glob(f"*{_SUFFIX}"))
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -97,7 +114,7 @@ class Leftovers:
 
 
 def _waited_for(marks: list[Path]) -> list[Path]:
-    """Wait for the end of what was signalled; return what did not end."""
+    """Wait up to `_GRACE_S` seconds for programs to end; return the marks of those that did not."""
     until = time.monotonic() + _GRACE_S
     while marks and time.monotonic() < until:
         time.sleep(_PAUSE_S)
@@ -106,9 +123,10 @@ def _waited_for(marks: list[Path]) -> list[Path]:
 
 
 def _gone(mark: Path) -> bool:
-    """Say whether nothing of the program lives that is ours to end; the mark is removed then.
+    """Return True, and remove the mark, if no process of the program lives that is ours to end.
 
-    Whoever holds the lock although the group is empty left it on purpose.
+    A process that holds the lock while the program's group is empty left that group on purpose, and
+    is not ours to end.
     """
     with mark.open("rb") as file:
         try:
@@ -136,7 +154,10 @@ class _Told(NamedTuple):
 
 
 def _told(mark: Path) -> _Told | None:
-    """Read a mark, or find whose it is where the bot died before it had written that down."""
+    """Return the note in a mark; if the bot died before it had written one, look for the program.
+
+    None if no program is found.
+    """
     number, _, birth = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
     if number.isdigit() and birth.strip():
         return _Told(int(number), birth.strip())
@@ -144,9 +165,9 @@ def _told(mark: Path) -> _Told | None:
 
 
 def _found(mark: Path) -> _Told | None:
-    """Look for the program that has the mark open; None where no process of ours has.
+    """Look for the program that has the mark open; None if no process does that we may look at.
 
-    A program is the leader of its group, or was started by one: never one of our own group.
+    A program leads its process group or was started by such a leader, so none is in our own group.
     """
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -158,10 +179,10 @@ def _found(mark: Path) -> _Told | None:
 
 
 def _members(told: _Told) -> bool:
-    """Say whether a process of the group lives. A number that somebody got later is not it."""
+    """Return True if a process of the group lives and the number was not given to others since."""
     if told.group in _NEVER or told.group == os.getpgrp() or is_of_another_boot(told.birth):
         return False
-    # Where the leader is gone, what it left keeps its number from others.
+    # If the leader is gone, its number is given to nobody else while its group has a process.
     with suppress(psutil.Error, OSError):
         if not is_born(told.group, told.birth):
             return False

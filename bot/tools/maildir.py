@@ -1,4 +1,6 @@
-"""Mail into a folder: without a mail server, what is sent lies in a Maildir for others to carry."""
+"""Delivers mail into a folder: without a mail server, what is sent lies in a Maildir for others to
+carry on.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +16,41 @@ _FOLDERS: Final = ("tmp", "new", "cur")
 
 
 class MaildirCarrier:
-    """Delivers into a Maildir, Bcc included, under a name that only this mail has."""
+    """Delivers into a Maildir, Bcc included, under a name that only this mail has.
+
+    `carry` runs on the event loop, and `_deliver` with what it calls in the pool.
+    """
 
     repeatable = True
 
     def __init__(self, outbox: Path, shown: str) -> None:
-        """Deliver into `outbox`; `shown` is how people are told of it."""
+        """Take the folder of the Maildir; `shown` is its name for people."""
         self._outbox = outbox
         self._shown = shown
 
     def describe(self) -> str:
-        """Return the folder."""
+        """Return the name of the folder, in words."""
         return f"the Maildir {self._shown}"
 
     async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
-        """Deliver once, however often it is called with the same draft."""
+        """Deliver once, however often this is called with the same draft.
+
+        If it is cancelled, it waits for the thread, and ends as the delivery did.
+        """
         loop, name = asyncio.get_running_loop(), draft.removesuffix(".eml")
         delivering = loop.run_in_executor(None, self._deliver, name, data)
         try:
             await asyncio.shield(delivering)
-        except asyncio.CancelledError:  # what a thread does nobody can end
+        except asyncio.CancelledError:  # nobody can end what a thread does
             await asyncio.wait({delivering})
             delivering.result()
         return self.describe()
 
     def _deliver(self, name: str, data: bytes) -> None:
-        """Raises ToolFailed where nothing was delivered, ToolDoubtful where something may be."""
+        """Write the mail to `tmp` and move it to `new`, unless it was delivered before.
+
+        Raises ToolFailed if nothing was delivered, ToolDoubtful if it may have been.
+        """
         waiting = self._outbox / "tmp" / f"{name}.signoff"
         written = False
         try:
@@ -58,9 +69,10 @@ class MaildirCarrier:
             raise ToolFailed(words) from error
 
     def _perhaps_delivered(self, name: str, written: Path | None) -> bool:
-        """Say yes as well where that cannot be seen, and where what was written has left.
+        """Return True if the mail was delivered, or if that cannot be seen.
 
-        Whoever carries the mails on may have taken it already.
+        `written` is the file in `tmp`, None if it was not written. If that file is gone, the mail
+        counts as delivered: whoever carries mails on may have taken it already.
         """
         try:
             left = written is not None and not written.exists()
@@ -69,9 +81,10 @@ class MaildirCarrier:
             return True
 
     def _delivered(self, name: str, *, if_closed: bool = False) -> bool:
-        """Say whether it lies here, read or unread: a reader moves it to cur and appends flags.
+        """Return True if the mail lies here, read or unread: a reader moves it to `cur` and appends
+        flags to its name.
 
-        `if_closed` is the answer of a folder that only its owner, the reader, may look into.
+        `if_closed` is the answer for a folder that only its owner, the reader, may look into.
         """
         return any(
             _begins(self._outbox / folder, f"{name}.signoff", if_closed)
@@ -80,7 +93,10 @@ class MaildirCarrier:
 
 
 def _begins(folder: Path, beginning: str, if_closed: bool) -> bool:
-    """Say whether a name in the folder begins so. Raises OSError where that cannot be seen."""
+    """Return True if a name in the folder begins so, and `if_closed` if we may not look into it.
+
+    Raises OSError if it cannot be read for another reason.
+    """
     try:
         return any(each.name.startswith(beginning) for each in folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,7 @@
-"""A mail as bytes: seven bits, plain addresses, nothing but what the proposal names."""
+"""Writes a mail as bytes: seven bits, plain addresses, nothing but what the proposal names.
+
+The mail tool calls it in the pool; `SmtpCarrier.carry` calls `enveloped` on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -21,29 +24,29 @@ from lifecycle.ports import Call, ToolFailed
 _POLICY: Final = policy.SMTP.clone(cte_type="7bit")
 _LOCAL: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}")
 _RECIPIENTS: Final = (("to", "To"), ("cc", "Cc"), ("bcc", "Bcc"))
-#: Longer subjects are folded, and what folds them may lose a blank.
+#: Subjects with more characters are folded, and the library may lose a blank as it folds them.
 _LONGEST_PLAIN: Final = 60
-#: What begins an encoded word: whoever reads the head decodes it, line breaks included.
+#: The beginning of an encoded word, which readers of the header decode, line breaks included.
 _ENCODED: Final = "=?"
 
 
 class _Line(str):
-    """A subject that is written so that its reader sees these very characters.
+    """A subject that is encoded so that its reader sees exactly these characters.
 
-    The library would decode an encoded word that stands in it: `=0D=0ABcc:` became a recipient.
+    The library would decode an encoded word in it: `=0D=0ABcc:` became a recipient.
     """
 
     __slots__ = ()
     name: Final = "Subject"
 
     def fold(self, *, policy: policy.EmailPolicy) -> str:
-        """Return the line of the head."""
+        """Return the header line; the library calls this as it writes the mail."""
         encoded = Header(str(self), "utf-8", header_name=self.name)
         return f"{self.name}: {encoded.encode(linesep=policy.linesep)}{policy.linesep}"
 
 
 class Envelope(NamedTuple):
-    """What is said to a mail server: sender, recipients, and the bytes without Bcc."""
+    """What a mail server is told: sender, recipients, and the bytes of the mail without Bcc."""
 
     sender: str
     recipients: tuple[str, ...]
@@ -51,11 +54,12 @@ class Envelope(NamedTuple):
 
 
 def composed(call: Call, sender: str, now_ms: int) -> bytes:
-    """Return the mail of a call: `to cc bcc reply_to subject body`, whatever else it names.
+    """Return the mail of a call, made of its parameters `to cc bcc reply_to subject body`; others
+    are ignored. `now_ms` is its date.
 
-    The Message-ID stands for the call, so that a repeat can be recognised by whoever receives it,
-    and no other mail is taken for one. Raises ToolFailed for what is no address or no text, and
-    where whoever reads the bytes would find another mail in them.
+    The Message-ID stands for the call, so that whoever receives a repeat can recognise it, and no
+    other mail is taken for one. Raises ToolFailed if a value is no address or no text, or if
+    whoever reads the bytes would find another mail in them.
     """
     mail = EmailMessage(policy=_POLICY)
     try:
@@ -74,7 +78,7 @@ def composed(call: Call, sender: str, now_ms: int) -> bytes:
 
 
 def enveloped(data: bytes) -> Envelope:
-    """Read the envelope from a composed mail and take Bcc out of it."""
+    """Return the envelope of a composed mail, with Bcc removed from its bytes."""
     mail = BytesParser(policy=_POLICY).parsebytes(data)
     recipients = [a.addr_spec for _, header in _RECIPIENTS for a in _listed(mail, header)]
     sender = _listed(mail, "From")[0].addr_spec
@@ -83,7 +87,8 @@ def enveloped(data: bytes) -> Envelope:
 
 
 def _subject(text: str) -> str:
-    """Return a subject as it is given to the library. Raises ValueError for more than one line."""
+    """Return a subject in the form that the library is given. Raises ValueError if it has more than
+    one line."""
     if text.splitlines() not in ([], [text]):
         raise ValueError("a subject is one line")
     plain = text.isascii() and text == text.strip() and len(text) <= _LONGEST_PLAIN
@@ -91,7 +96,7 @@ def _subject(text: str) -> str:
 
 
 def _read_back(mail: EmailMessage, subject: str) -> bytes:
-    """Return a mail as bytes. Raises ValueError where those are read as something else."""
+    """Return a mail as bytes. Raises ValueError if a reader would understand them differently."""
     data = mail.as_bytes()
     read = BytesParser(policy=_POLICY).parsebytes(data)
     headers = [header for _, header in _RECIPIENTS] + ["From", "Reply-To"]
@@ -102,10 +107,10 @@ def _read_back(mail: EmailMessage, subject: str) -> bytes:
 
 
 def fingerprint(call: Call) -> str:
-    """Return 40 hex digits that stand for a call in file names and ids: for its idempotency key and
-    the document that was approved.
+    """Return 40 hex digits that stand for a call in file names and ids, made of its idempotency key
+    and the digest of the document that was approved.
 
-    The key alone comes again where a bot begins with another database, and with it another mail.
+    A bot that begins with another database uses the same keys again, for other mails.
     """
     return sha256(f"{call.idempotency_key}\n{call.digest}".encode()).hexdigest()[:40]
 
@@ -122,7 +127,8 @@ def _addresses(value: Any) -> tuple[Address, ...]:
 
 
 def _address(value: Any) -> Address:
-    """Read one plain address; a name beside it, a second address or a comment is refused."""
+    """Return one plain address. Raises ValueError for anything else, such as a name beside it, a
+    second address or a comment."""
     if not isinstance(value, str) or not value.isprintable():
         raise ValueError("an address is one line of text")
     local, at, domain = value.rpartition("@")

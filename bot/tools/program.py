@@ -1,4 +1,8 @@
-"""A program in a process group of its own, of which nothing survives the call."""
+"""Runs a program in a process group of its own, of which nothing survives the call.
+
+`bot/tools/command.py` calls `run`. Coroutines run on the event loop, and so does the start of a
+program, which does not await. A thread for each program, `signoff-program`, waits for its end.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from typing import IO, Any, Final, NamedTuple
 from bot.tools.leftovers import Leftovers, Mark
 from lifecycle.ports import ToolDoubtful
 
-#: So much is kept of what it writes to standard error, the end of it.
+#: How many bytes are kept of the end of what a program writes to standard error.
 TAIL: Final = 4_096
 _CHUNK: Final = 65_536
 _GRACE_S: Final = 1.0
@@ -34,7 +38,7 @@ log = logging.getLogger(__name__)
 class Ended(NamedTuple):
     """How a program ended: exit code, the head of its output, the tail of its errors.
 
-    `cut` says that somebody whom it left behind may write more to its output.
+    `cut` is true if the output is still open: a process that was left behind may write more to it.
     """
 
     code: int
@@ -44,14 +48,14 @@ class Ended(NamedTuple):
 
 
 class _Kept:
-    """What is kept of a pipe: so many bytes of its beginning, or, below zero, of its end."""
+    """Keeps the first `keep` bytes of a pipe or, if `keep` is negative, its last `-keep` bytes."""
 
     def __init__(self, keep: int) -> None:
         self._keep = keep
         self.data = b""
 
     def take(self, chunk: bytes) -> None:
-        """Take what was read next."""
+        """Take the next bytes that were read."""
         if self._keep > 0:
             self.data += chunk[: self._keep - len(self.data)]
         else:
@@ -59,7 +63,8 @@ class _Kept:
 
 
 class Place(NamedTuple):
-    """Where programs run: folder, environment, and the marks by which what is left is found."""
+    """Where programs run: the folder, the environment, and the marks by which a later start finds
+    programs that were left running."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -67,11 +72,12 @@ class Place(NamedTuple):
 
 
 async def run(argv: Sequence[str], told: bytes, place: Place, keep: int) -> Ended:
-    """Run a program, hand it `told` on standard input, keep the first `keep` bytes it prints.
+    """Run a program, hand it `told` on standard input, and keep the first `keep` bytes it prints.
 
-    When this returns, or is cancelled, every process of its group is dead; where this process dies
-    first, the next one ends them. Raises OSError or ValueError where the program could not be
-    started, and for nothing else: what started may have acted. No shell is involved.
+    When this has returned, or has ended as cancelled, every process of its group is dead. If the
+    bot dies first, its next start ends them. Raises OSError or ValueError only if the program could
+    not be started, and ToolDoubtful if it was and cannot be listened to, as it may have acted. No
+    shell is involved.
     """
     started = _Program(argv, told, place)
     try:
@@ -81,7 +87,11 @@ async def run(argv: Sequence[str], told: bytes, place: Place, keep: int) -> Ende
 
 
 class _Program:
-    """A started program. Starting does not await, so that no cancellation can slip in between."""
+    """A started program. Starting does not await, so that no cancellation can slip in between.
+
+    `_watch`, `_reaped_code` and `_end_group` run on the program's thread, everything else on the
+    event loop; both may signal the group, under `_lock`.
+    """
 
     def __init__(self, argv: Sequence[str], told: bytes, place: Place) -> None:
         self._loop = asyncio.get_running_loop()
@@ -99,7 +109,10 @@ class _Program:
         watched.put(True)
 
     async def listened_to(self, keep: int) -> Ended:
-        """Read what it prints to its end: nobody ends in peace who writes into a closed pipe."""
+        """Wait for the end of the program and return how it ended.
+
+        All that it prints is read, also beyond `keep`: writing into a closed pipe would kill it.
+        """
         told, said = _Kept(keep), _Kept(-TAIL)
         output = asyncio.create_task(self._read(self._process.stdout, told))
         errors = asyncio.create_task(self._read(self._process.stderr, said))
@@ -119,13 +132,14 @@ class _Program:
                 self._let_go()
 
     def _let_go(self) -> None:
-        """Close both pipes: a reader that was cancelled before it began has not."""
+        """Close both pipes; a reader that was cancelled before it began has not closed its own."""
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
 
     async def _end(self) -> None:
-        """End the whole group: politely while the program runs, for good in any case."""
+        """End the whole group: by SIGTERM if the program still runs, and by SIGKILL in any case, at
+        most `_GRACE_S` seconds later."""
         try:
             if not self._ended.done():
                 self._kill(signal.SIGTERM)
@@ -135,8 +149,11 @@ class _Program:
             await asyncio.shield(self._ended)
 
     def _watch(self) -> None:
-        """Wait for the end and tell the exit code, which nobody knows where the system or somebody
-        else took it: SIGCHLD is ignored, or other code here waits for whatever ends."""
+        """Wait for the end of the program, and hand its exit code to the loop.
+
+        The code is lost, and `_LOST` stands for it, if SIGCHLD is ignored or if other code in this
+        process waits for any child that ends.
+        """
         try:
             code = self._reaped_code()
         except ChildProcessError:
@@ -151,9 +168,10 @@ class _Program:
             self._loop.call_soon_threadsafe(self._tell, code)
 
     def _reaped_code(self) -> int:
-        """Wait for the end, kill what the program left behind, and only then let go of its id.
+        """Wait for the end, kill what the program left behind, and only then free its process id;
+        return the exit code.
 
-        Raises ChildProcessError, where Popen would say that the program ended with 0.
+        Raises ChildProcessError if the code is lost; Popen would say that the program ended with 0.
         """
         number = self._process.pid
         waitid = getattr(os, "waitid", None)
@@ -176,7 +194,7 @@ class _Program:
             self._ended.set_result(code)
 
     def _kill(self, number: signal.Signals) -> None:
-        """Signal the group while its id cannot belong to anybody else."""
+        """Signal the group, unless its id was freed and may belong to another program by now."""
         with self._lock:
             if not self._reaped:
                 self._signal(number)
@@ -186,7 +204,7 @@ class _Program:
             os.killpg(self._process.pid, number)
 
     async def _read(self, pipe: IO[Any] | None, kept: _Kept) -> None:
-        """Read to the end; what was written is kept as it comes."""
+        """Read a pipe to its end and hand each piece to `kept` as it comes."""
         reader = StreamReader()
         transport, _ = await self._loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), pipe
@@ -199,10 +217,11 @@ class _Program:
 
 
 def _watching(watch: Callable[[], None]) -> SimpleQueue[bool]:
-    """Start the thread that watches a program, which begins with the True put into the queue.
+    """Start the thread that will watch a program, and return the queue on which it waits.
 
-    It comes before the program: one that nobody can end or see the end of must not begin. Raises
-    OSError where no thread can be started.
+    True in the queue says that the program runs, False that it could not be started. The thread is
+    started before the program, which must not begin if nobody could see its end. Raises OSError if
+    no thread can be started.
     """
     begun: SimpleQueue[bool] = SimpleQueue()
 
@@ -219,25 +238,29 @@ def _watching(watch: Callable[[], None]) -> SimpleQueue[bool]:
 
 @contextmanager
 def _standard_input(told: bytes) -> Iterator[IO[bytes]]:
-    """Yield a file that holds `told` and has no name. Raises OSError, though not for letting go of
-    it: then the program runs, and nobody may believe that it does not."""
+    """Yield a file without a name that holds `told`.
+
+    Raises OSError, but not if closing the file fails: the program runs by then, and an error would
+    say that it does not.
+    """
     file = _passing_file()
     try:
         file.write(told)
         file.seek(0)
         yield file
     finally:
-        with suppress(OSError):  # as a disk over the network may say so late
+        with suppress(OSError):  # a disk over the network may report an error only now
             file.close()
 
 
 def _passing_file() -> IO[bytes]:
-    """Return one in memory, where no disk may be full and no folder absent, else one on disk."""
+    """Return a file without a name: in memory if possible, because a disk may be full or its folder
+    absent, else on disk."""
     if hasattr(os, "memfd_create"):
         try:
             return os.fdopen(os.memfd_create("signoff-call", os.MFD_CLOEXEC), "w+b")
         except OSError as error:  # refused to all by a hardened Linux (vm.memfd_noexec = 2)
-            if error.errno in _NO_FILE:  # of which the disk would say that no folder is usable
+            if error.errno in _NO_FILE:  # tempfile would say instead that no folder is usable
                 raise
     return TemporaryFile()
 
@@ -245,7 +268,7 @@ def _passing_file() -> IO[bytes]:
 def _started(
     argv: Sequence[str], standard_input: IO[bytes], place: Place, mark: Mark | None
 ) -> subprocess.Popen[bytes]:
-    """Start the program and write down that it runs."""
+    """Start the program and note in its mark that it runs."""
     try:
         process = subprocess.Popen(  # noqa: S603 - argv of the operator, no shell
             list(argv),

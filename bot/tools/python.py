@@ -1,4 +1,7 @@
-"""Tools that are classes of the operator's own (design section 7)."""
+"""Calls tools that are classes of the operator's own (design section 7).
+
+`PythonTool` says on which thread the code of such a class runs.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +23,37 @@ from bot.tools.threads import DaemonThreads, NotBegun, beside
 from lifecycle.located import NOT_LOADED, located
 from lifecycle.ports import Call, ToolFailed
 
-#: So many calls of one tool may go on although their time is over.
+#: How many calls of one tool may go on although their time is over.
 MOST_AT_ONCE: Final = 32
-#: So many plain ones may be under way: each has a thread, and the machine only some.
+#: How many plain calls of one tool may be under way. Each has a thread, and a machine has only so
+#: many of them.
 _MOST_UNDER_WAY: Final = 128
 
 
 class PythonTool:
-    """Wraps `module:Class`: `execute(call)`, and where it has them `commit` and `roll_back`.
+    """Wraps `module:Class`, with `execute(call)` and, if the class has them, `commit` and
+    `roll_back`.
 
-    Methods may be plain or async, and return the receipt. A plain one runs in a thread of its own,
-    which no time limit can end, an async one in a task of its own, which need not end when it is
-    told to: once MOST_AT_ONCE of them hang, no more begin. What they begin in the loop, and what is
-    begun as the object is made, has the threads of its tool. ToolFailed means that nothing is left
-    behind, any other error unknown. `reversible = True` and `deferred = True` on the class say what
-    it can take back.
+    Methods may be plain or async, and return the receipt. ToolFailed means that nothing is left
+    behind; after any other error the outcome is unknown. `reversible = True` and `deferred = True`
+    on the class say what it can take back.
+
+    - The methods of this class run on the event loop; only `_counted`, with the `_theirs` that it
+      calls, runs on the thread of its call.
+    - A plain method of the operator's runs on a thread of its own, which no time limit can end.
+    - An async one runs on the loop, in a task of its own, which may go on when it is cancelled.
+    - What their code hands to the loop's pool (asyncio.to_thread), also while the object is made,
+      runs on the threads of this tool (`DaemonThreads`).
+    - The object is made on the loop at a start, and on a thread of its own at a reload.
+
+    While MOST_AT_ONCE calls hang, no further call begins.
     """
 
     def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
-        """Load `class`, looking beside the config file too, and make one with its `options`.
+        """Load `class`, also from beside the config file, and make an object with its `options`.
 
-        Raises ValueError where it cannot be loaded, StartFailed where none can be made.
+        Raises ValueError if the class cannot be loaded, StartFailed if no object can be made or a
+        method is missing.
         """
         self._places, self._threads = _Places(), DaemonThreads(MOST_AT_ONCE)
         name = settings["class"]
@@ -48,7 +61,7 @@ class PythonTool:
         try:
             self._tool = self._theirs(lambda: made(**settings.get("options", {})))
             in_vain = never_committed(made, self._tool)
-        except NOT_LOADED as error:  # whatever it is, it is the operator's own
+        except NOT_LOADED as error:  # whatever is raised, the operator's own code raises it
             words = f"{name} cannot be made ({located(error)}): mend it, or its options."
             raise StartFailed(words) from error
         for verb, claim in _needed(made):
@@ -61,15 +74,15 @@ class PythonTool:
             raise StartFailed(f"{name} {in_vain}")
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
-        """Run execute."""
+        """Run the object's execute."""
         return await self._run("execute", call)
 
     async def commit(self, call: Call) -> Mapping[str, Any]:
-        """Run commit; without one, execute has done all there is to do."""
+        """Run the object's commit; without one, do nothing, because execute has done it all."""
         return await self._run("commit", call) if hasattr(self._tool, "commit") else {}
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
-        """Run roll_back; ToolFailed where there is none."""
+        """Run the object's roll_back. Raises ToolFailed if there is none."""
         if not hasattr(self._tool, "roll_back"):
             raise ToolFailed(f"{call.tool} has no way to take anything back")
         return await self._run("roll_back", call)
@@ -84,14 +97,14 @@ class PythonTool:
         place = self._places.taken()
         try:
             answer = await beside(partial(self._counted, place, method, call), name)
-        except asyncio.CancelledError:  # its time is over, and it may go on all the same
+        except asyncio.CancelledError:  # its time is over, but its thread may go on
             self._places.over(place)
             raise
         except NotBegun as error:
             self._places.free(place)
             words = "this machine starts no more threads, so this call was not begun"
             raise ToolFailed(words) from error
-        except BaseException:  # whatever it raised it has ended, or was never begun
+        except BaseException:  # whatever was raised, the method has ended or was never begun
             self._places.free(place)
             raise
         return _as_given(
@@ -99,7 +112,8 @@ class PythonTool:
         )
 
     def _refuse_more(self, call: Call) -> None:
-        """Raise ToolFailed where too many calls hang: each takes its part of the whole bot."""
+        """Raise ToolFailed if too many calls of this tool hang or are under way, because each uses
+        up a part of what the whole bot has."""
         under_way, hang = self._places.counted()
         hang += left_of(self._threads)
         if hang >= MOST_AT_ONCE:
@@ -121,7 +135,12 @@ class PythonTool:
             self._places.free(place)
 
     def _theirs(self, work: Callable[[], Any]) -> Any:
-        """Do their work so that what it begins in the loop has their threads too, not our own."""
+        """Run the operator's code, so that what it hands to the loop's pool runs on the tool's own
+        threads.
+
+        Runs on the calling thread: that of the call, or the one on which the object is made. A copy
+        of the process that the code forked ends here.
+        """
         context = copy_context()
         context.run(THREADS_OF.set, self._threads)
         try:
@@ -134,7 +153,10 @@ class PythonTool:
 
 
 class _Places:
-    """The plain calls of one tool that are under way, those whose time is over among them."""
+    """Counts the plain calls of one tool that are under way, also those whose time is over.
+
+    It is shared by the loop and the threads of the calls, under a lock.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -155,13 +177,13 @@ class _Places:
             self._over.discard(place)
 
     def counted(self) -> tuple[int, int]:
-        """Return how many are under way, and of how many of them the time is over."""
+        """Return how many calls are under way, and for how many of these the time is over."""
         with self._lock:
             return len(self._under_way), len(self._over)
 
 
 def _needed(made: type[Any]) -> Iterator[tuple[str, str]]:
-    """Yield each verb that a class must have, with what it says of itself that asks for it."""
+    """Yield each verb that a class must have, with the claim of the class that requires it."""
     can = capabilities_of(made)
     yield "execute", ""
     if can.reversible:
@@ -171,6 +193,6 @@ def _needed(made: type[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _as_given(answer: Any) -> Mapping[str, Any]:
-    """Pass on what an operator's class answered, whatever it is: the caller judges it."""
+    """Return what an operator's class answered, whatever it is; `call_tool` judges it."""
     receipt: Mapping[str, Any] = answer
     return receipt

@@ -1,4 +1,7 @@
-"""What a tool printed or answered, read as a receipt: nothing that it says of itself is lost."""
+"""Reads what a tool printed or answered as a receipt, so that nothing it says of itself is lost.
+
+Command tools and webhooks call it on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,18 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 LARGEST_RECEIPT: Final = 1_048_576
-#: Longer whole numbers than any that is kept as one: Python refuses to read very long ones, and
-#: with them all else that stands beside them.
+#: Integers with more characters are kept as text. None so long is kept as a number anyway, and if
+#: Python refuses to read a very long one, the whole receipt is lost with it.
 _MOST_DIGITS: Final = 20
 
 
 def receipt_in(data: bytes) -> Mapping[str, Any] | None:
-    """Return the JSON object of at most 1 MiB that these bytes are; None where they are none.
+    """Return the JSON object in these bytes, `{}` if they are blank, None if they are no JSON
+    object or more than 1 MiB.
 
-    Empty where there is nothing. Of a key that stands there more than once every value is kept, in
-    a list: which of them counts nobody knows, and a number of records or a list of what still
-    stands that is told twice must not be taken for the smaller one.
+    If a key occurs more than once, all its values are kept in a list, because nobody knows which of
+    them counts. If a number of records, or what still stands, is told twice, the smaller value must
+    not be taken.
     """
     if len(data) > LARGEST_RECEIPT:
         return None

@@ -1,4 +1,7 @@
-"""Mail by SMTP: all recipients or none, and honest about what is not known."""
+"""Sends mail by SMTP to all recipients or to none, and says so if it is not known which.
+
+Everything here runs on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from lifecycle.ports import ToolDoubtful, ToolFailed
 from lifecycle.workings.time_limits import within
 
 _LONGEST_STEP_S: Final = 20.0
-#: So much of the time may pass before the text is on its way: it needs the rest to be answered.
+#: The part of the time that may pass before the text is sent; its answer needs the rest.
 _REACHED_BY: Final = 2 / 3
 _PORT: Final = 25
 _GO_ON: Final = 354
-#: These greet and take leave; of the mail they say nothing.
+#: The codes of a greeting and a farewell, which say nothing about the mail.
 _OF_THE_CONNECTION: Final = frozenset({220, 221})
 _READABLE: Final = (
     "the mail server offers no TLS, so the password was not sent; with start_tls: false it is, "
@@ -26,11 +29,11 @@ _READABLE: Final = (
 
 
 class SmtpCarrier:
-    """Hands mail to a server. Until the text is on its way every fault means: not sent.
+    """Hands mail to a server. A failure before the text is sent means that the mail was not sent.
 
-    `start_tls`: true demands it, false forbids it, absent uses it where the server offers it;
-    `tls`: true speaks TLS from the first byte. A password goes out in the clear only where
-    `start_tls` is false: whoever stands between may hide what the server offers.
+    `start_tls`: true demands it, false forbids it, absent uses it if the server offers it;
+    `tls`: true speaks TLS from the first byte. A password is sent unencrypted only if `start_tls`
+    is false, because somebody on the way may hide that the server offers TLS.
     """
 
     repeatable = False
@@ -45,7 +48,11 @@ class SmtpCarrier:
         return f"SMTP {self._settings['host']}:{self._settings.get('port', _PORT)}"
 
     async def carry(self, draft: str, data: bytes, limit_s: float) -> str:
-        """Send; ToolFailed until the server was given the text or where it refused it."""
+        """Send the mail; `limit_s` is how many seconds the caller waits at most.
+
+        Raises ToolFailed if the server was not given the text, or refused it, ToolDoubtful if it
+        gave no clear answer to the text.
+        """
         envelope, login = enveloped(data), self._login()
         server = self._server(min(_LONGEST_STEP_S, limit_s))
         try:
@@ -65,19 +72,23 @@ class SmtpCarrier:
         )
 
     def _login(self) -> tuple[str, str] | None:
-        """Return user and password, None where none are configured; raises ToolFailed."""
+        """Return user and password, None if no user is configured.
+
+        Raises ToolFailed if a variable is not set.
+        """
         user, password = self._named("username_env"), self._named("password_env")
         return None if user is None else (user, password or "")
 
     async def _log_in(self, server: SMTP, user: str, password: str) -> None:
-        """Log in; raises ToolFailed where anybody on the way could read the password."""
+        """Log in. Raises ToolFailed if somebody on the way could read the password."""
         encrypted = server.get_transport_info("sslcontext") is not None
         if not encrypted and self._settings.get("start_tls") is not False:
             raise ToolFailed(_READABLE)
         await server.login(user, password)
 
     def _named(self, key: str) -> str | None:
-        """Return the value of the environment variable that a setting names."""
+        """Return the value of the environment variable that a setting names, None without the
+        setting. Raises ToolFailed if the variable is not set."""
         name = self._settings.get(key)
         if name is None:
             return None
@@ -88,9 +99,10 @@ class SmtpCarrier:
     async def _reach(
         self, server: SMTP, envelope: Envelope, login: tuple[str, str] | None, limit_s: float
     ) -> None:
-        """Come to where the server waits for the text; one refused recipient ends it for all.
+        """Talk with the server until it waits for the text; one refused recipient ends it for all.
 
-        Raises ToolFailed for whatever fails, and for what takes too long: nothing was sent yet.
+        Raises ToolFailed if anything fails or if it takes more than `limit_s` seconds, because
+        nothing was sent yet.
         """
         step = "a connection"
         try:
@@ -117,12 +129,13 @@ class SmtpCarrier:
 
 
 def _nothing_ahead(server: SMTP) -> None:
-    """Raise SMTPException where the server has said more than it was asked: that would be taken for
-    its answer to the text, before it has read a word of it.
+    """Raise SMTPException if the server has sent more than the answers to what it was asked.
 
-    The library has no public name for that: one that keeps it elsewhere sends nothing.
+    The rest would be taken for its answer to the text, of which it has read nothing yet. The
+    library has no public name for the bytes that are not read yet; with a version that keeps them
+    elsewhere nothing is sent.
     """
-    if server.protocol is None:  # it hung up, which is told as that
+    if server.protocol is None:  # the server hung up, which `_hand_over` reports
         return
     ahead = getattr(server.protocol, "_buffer", None)
     if ahead is None:
@@ -132,10 +145,12 @@ def _nothing_ahead(server: SMTP) -> None:
 
 
 async def _hand_over(server: SMTP, data: bytes) -> None:
-    """Send the text. An answer that refuses it is clear; no answer at all is not.
+    """Send the text. Raises ToolFailed if the server refuses it, ToolDoubtful if there is no answer
+    or an unclear one.
 
-    Every 2xx has taken it, but those of the connection. Whoever calls bounds the wait. The text is
-    written here, and not by the library: that knows 250 alone, and takes any 2xx to DATA for it.
+    Every 2xx code accepts it, except those of the connection. The caller limits how long this may
+    wait. The library's own way to send is not used, because it accepts 250 alone, and its error for
+    any other 2xx does not say whether that answered the text or the DATA before it.
     """
     talk = server.protocol
     if talk is None or not talk.is_connected:
@@ -154,16 +169,17 @@ async def _hand_over(server: SMTP, data: bytes) -> None:
 
 
 def _stuffed(data: bytes) -> bytes:
-    """Return the text as it goes over the wire: lines end in CRLF, a lone point ends it all."""
+    """Return the text as it is sent: lines end in CRLF, points that begin a line are doubled, and a
+    line with a single point ends it."""
     lines = re.sub(rb"\r\n|\r|\n", b"\r\n", data)
     whole = lines if lines.endswith(b"\r\n") else lines + b"\r\n"
     return re.sub(rb"(?m)^\.", b"..", whole) + b".\r\n"
 
 
 def _named(error: BaseException) -> str:
-    """Name a fault without what the server said: that may hold addresses.
+    """Name an error without the words of the server, because these may hold addresses.
 
-    Of a fault without a kind of its own the words are the library's, and no server's.
+    A plain SMTPException is named by its words, which are those of the library or our own.
     """
     if isinstance(error, TimeoutError):
         return "no answer in time"

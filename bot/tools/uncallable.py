@@ -1,4 +1,6 @@
-"""Tools that nobody here may call: the agent's own, and the blocked."""
+"""Stands in for tools that Signoff may not call: those that an agent carries out itself, and those
+that are blocked.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,13 @@ from lifecycle.ports import Call, ToolFailed
 
 
 class UncallableTool:
-    """Refuses every verb, having done nothing. A tool of kind `agent` is redeemed, not called."""
+    """Refuses every verb, on the event loop, with ToolFailed, because nothing was done.
+
+    A tool of kind `agent` is never called; its agent redeems a permit instead.
+    """
 
     def __init__(self, why: str) -> None:
-        """Take the sentence for whoever calls it all the same."""
+        """Take the end of the sentence that begins with the name of the tool."""
         self._why = why
 
     async def execute(self, call: Call) -> Mapping[str, Any]:

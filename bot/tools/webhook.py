@@ -1,4 +1,7 @@
-"""Tools behind an address: one signed POST a verb (design section 7)."""
+"""Calls tools behind an address: one signed POST for each verb (design section 7).
+
+Everything here runs on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,15 @@ from lifecycle.proposal import Verb
 from lifecycle.workings.time_limits import within
 
 _DONE: Final = frozenset({200, 201, 204})
-#: Refusals after which something may yet happen: time out, conflict, too early.
+#: Client errors after which something may still happen: timeout, conflict, too early.
 _UNCLEAR: Final = frozenset({408, 409, 425})
 _CONNECT_S: Final = 10.0
-#: A connection and its TLS may take this much of the time each: that something was never reached is
-#: to be known before the whole of it has passed.
+#: The part of the time that a connection and its TLS may each take. It must be known that the other
+#: side was never reached before all of the time has passed.
 _OF_IT_TO_CONNECT: Final = 1 / 4
-#: So much of the time may have passed when a receipt is given up of which the status said done.
+#: The part of the time after which a receipt is given up if the status has said done.
 _OF_IT_TO_READ: Final = 9 / 10
-#: What stands before the base64 of a secret of Standard Webhooks.
+#: The prefix of a secret of Standard Webhooks, before its base64.
 _PREFIX: Final = "whsec_"
 #: Content-Encodings that encode nothing.
 _PLAIN: Final = ("", "identity")
@@ -40,11 +43,12 @@ log = logging.getLogger(__name__)
 
 
 class WebhookTool:
-    """POSTs the call to an address, with a Standard Webhooks signature where a secret is set.
+    """POSTs the call to an address, with a Standard Webhooks signature if a secret is set.
 
-    200, 201 and 204 are done; other 4xx but 408, 409, 425, and a connection that was never made,
-    are ToolFailed; all else, a redirect among them, is unknown. Proxies of the environment are
-    not used: what a call is sent through must not depend on the shell that started the bot.
+    The codes 200, 201 and 204 mean done. A 4xx code other than 408, 409 and 425, and a connection
+    that was never made, are ToolFailed. After anything else, also a redirect, the outcome is
+    unknown. Proxies of the environment are not used: what a call is sent through must not depend on
+    the shell that started the bot.
     """
 
     def __init__(
@@ -75,7 +79,7 @@ class WebhookTool:
         return {}
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
-        """Post the roll back where the config says that the other side knows it."""
+        """Post the roll back. Raises ToolFailed if the config does not say `roll_back: true`."""
         if not self._reversible:
             raise ToolFailed(f"{call.tool} has no way to take anything back")
         return await self._post(call)
@@ -84,7 +88,7 @@ class WebhookTool:
         read_by_s = asyncio.get_running_loop().time() + call.limit_s * _OF_IT_TO_READ
         body = json.dumps(call.as_json(), ensure_ascii=False, separators=(",", ":"))
         headers = self._headers(call, body)
-        # The caller bounds the whole: a limit of its own would pass over an answer that is there.
+        # The caller limits the whole call. A limit here as well could discard an answer in time.
         connect_s = min(_CONNECT_S, call.limit_s * _OF_IT_TO_CONNECT)
         limit = httpx.Timeout(None, connect=connect_s)
         client = httpx.AsyncClient(
@@ -124,9 +128,10 @@ class WebhookTool:
         }
 
     def _signer(self, name: str) -> Webhook:
-        """Read the secret: `whsec_` and base64, or any other text taken as it is."""
+        """Return the signer for the secret in the variable `name`: `whsec_` and base64, or any
+        other text taken as it is. Raises ToolFailed if it is missing, blank or no base64."""
         secret = self._environment.get(name, "")
-        if not secret.removeprefix(_PREFIX).strip():  # of blanks everybody knows the key
+        if not secret.removeprefix(_PREFIX).strip():  # anybody can guess a key of blanks
             lacks = "holds nothing" if secret else "is not set"
             raise ToolFailed(f"the environment variable {name} {lacks}, so nothing was sent")
         try:
@@ -136,13 +141,15 @@ class WebhookTool:
 
 
 def _id_of(call: Call) -> str:
-    """Return the id of the message: whoever has seen it before leaves out what comes under it. The
-    key alone comes again beside another database, for another document."""
+    """Return the id of the message; a receiver ignores a message whose id it has seen before.
+
+    The key alone is not enough: with another database it comes again for another document.
+    """
     return f"{call.idempotency_key}:{sha256(call.digest.encode()).hexdigest()[:16]}"
 
 
 async def _judged(answer: httpx.Response, call: Call, read_by_s: float) -> Mapping[str, Any]:
-    """Turn an answer into a receipt, ToolFailed, or an error that means unknown."""
+    """Return the receipt. Raises ToolFailed, or ToolDoubtful if the outcome is unknown."""
     status = answer.status_code
     if status in _DONE:
         receipt = await _receipt(answer, read_by_s)
@@ -158,11 +165,12 @@ async def _judged(answer: httpx.Response, call: Call, read_by_s: float) -> Mappi
 
 
 async def _receipt(answer: httpx.Response, read_by_s: float) -> Mapping[str, Any] | None:
-    """The status says done; the body is the receipt where it is a JSON object of at most 1 MiB.
+    """Return the body of an answer whose status says done, as a receipt: a JSON object of at most
+    1 MiB.
 
-    Empty where there is no body, None where it cannot be read, was cut off or comes to no end by
-    `read_by_s`, a time of the loop. A packed body is not unpacked, whatever the other side likes: a
-    thousand bytes can stand for a gigabyte.
+    `{}` if there is no body, None if it cannot be read, is cut off or has not ended by `read_by_s`,
+    a time of the loop. A compressed body is never decompressed: a thousand bytes can stand for a
+    gigabyte.
     """
     if answer.headers.get("content-encoding", "").strip().lower() not in _PLAIN:
         return None
@@ -180,10 +188,10 @@ async def _receipt(answer: httpx.Response, read_by_s: float) -> Mapping[str, Any
 
 
 def _trusted() -> SSLContext:
-    """Return whom to trust; raises ToolFailed, for nothing was sent."""
+    """Return the trusted certificates; raises ToolFailed if they cannot be read."""
     try:
         return _trust()
-    except OSError as error:  # what ssl says of a file without certificates is one as well
+    except OSError as error:  # an SSLError about a file without certificates is one as well
         why = error.strerror or type(error).__name__
         words = f"the certificates cannot be read ({why}), so nothing was sent: see SSL_CERT_FILE"
         raise ToolFailed(words) from error
@@ -191,5 +199,6 @@ def _trusted() -> SSLContext:
 
 @lru_cache(maxsize=1)
 def _trust() -> SSLContext:
-    """Read the certificates once, SSL_CERT_FILE included: it takes longer than most calls."""
+    """Read the certificates, also those of SSL_CERT_FILE, only once: that takes longer than most
+    calls, and holds up the loop meanwhile."""
     return httpx.create_ssl_context()

@@ -1,8 +1,9 @@
-"""What the sample tools share: reading the call, keeping receipts, files that are whole or absent.
+"""Holds what the sample tools share: they read the call, keep receipts, and write whole files.
 
-A tool is a program. It reads one JSON object, the call, from standard input and prints one, the
-receipt. Exit 0 says done, exit 10 says failed with nothing left behind, anything else that nobody
-knows. It runs in the folder of config.yaml, so that `data/…` is the bot's own data folder.
+A tool is a program. It reads one JSON object, the call, from standard input, and prints another
+one, the receipt. Exit code 0 means done, and 10 means failed with nothing left behind. With any
+other code nobody knows what was done. The program runs in the folder of config.yaml, so that
+`data/…` is the bot's own data folder.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 
 class Failed(Exception):
-    """Nothing was done."""
+    """The tool failed and left nothing behind; `serve` ends it with exit code 10."""
 
 
 def serve(verbs: dict[str, Callable[[Call], Receipt]]) -> NoReturn:
-    """Run the verb that the first argument names, `execute` without one."""
+    """Run the verb that the first argument names, or `execute`; print the receipt and exit."""
     verb = sys.argv[1] if len(sys.argv) > 1 else "execute"
     try:
         if verb not in verbs:
@@ -44,7 +45,7 @@ def serve(verbs: dict[str, Callable[[Call], Receipt]]) -> NoReturn:
 
 
 def once(act: Callable[[Call], Receipt]) -> Callable[[Call], Receipt]:
-    """Make an action that answers a repeated call with the receipt of the first time."""
+    """Return an action that answers a repeated call with the receipt of the first one."""
 
     def act_once(call: Call) -> Receipt:
         memory = _DONE / (fingerprint(call) + ".json")
@@ -64,24 +65,24 @@ def receipts() -> list[Receipt]:
 
 
 def fingerprint(call: Call) -> str:
-    """Return a file name that stands for the call: for its key and the document it carries out.
+    """Return a file name that stands for the call, made of its key and the digest of its document.
 
-    Beside another database the same ids, and with them the same keys, come again.
+    The key is not enough: with another database the same ids, and so the same keys, come again.
     """
     return sha256(f"{call['idempotency_key']} {call['digest']}".encode()).hexdigest()[:40]
 
 
 def of_document(call: Call) -> str:
-    """Return a file name that stands for the document, whichever attempt this is.
+    """Return a file name that stands for the document, the same for every attempt at it.
 
-    A person's retry comes with a key of its own, and goes on where an attempt ended that did not
-    tell how.
+    A person's retry has a key of its own, and must find what an attempt left whose outcome is
+    unknown.
     """
     return sha256(call["digest"].encode()).hexdigest()[:40]
 
 
 def text(call: Call, name: str) -> str:
-    """Return a parameter that must be text."""
+    """Return a parameter of the call. Raises Failed unless it is text and not blank."""
     value = call["parameters"].get(name)
     if not isinstance(value, str) or not value.strip():
         raise Failed(f"the parameter {name} must be text")
@@ -89,14 +90,14 @@ def text(call: Call, name: str) -> str:
 
 
 def plain_name(value: str) -> str:
-    """Return a value that may be a file name: no path, no leading point."""
+    """Return the value. Raises Failed unless it may be a file name: no path, no leading point."""
     if not _NAME.fullmatch(value):
         raise Failed("a name is made of letters, digits, '.', '_' and '-', 64 at most")
     return value
 
 
 def write(path: Path, content: str) -> None:
-    """Write a file that is whole or not there, also after a power cut."""
+    """Replace the content of a file; even after a power cut it is the old or the new one, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     with part.open("w", encoding="utf-8", newline="") as file:
@@ -107,9 +108,9 @@ def write(path: Path, content: str) -> None:
 
 
 def replace(path: Path, content: str, call: Call) -> Receipt:
-    """Put new content in a file and keep what stood there; `restore` takes the receipt.
+    """Put new content in a file and keep the old; `restore` takes the receipt.
 
-    What stood there before the first attempt is kept: a retry may find what that one wrote.
+    The content from before the first attempt is kept: a retry may find what that attempt wrote.
     """
     kept = _KEPT / of_document(call)
     nothing = kept.with_name(kept.name + ".nothing")
@@ -127,7 +128,7 @@ def replace(path: Path, content: str, call: Call) -> Receipt:
 
 
 def restore(receipt: Receipt) -> Receipt:
-    """Put back exactly what `replace` found, unless somebody wrote to the file since."""
+    """Put back exactly what `replace` found, unless somebody has changed the file since."""
     path, kept = Path(receipt["path"]), receipt["kept"]
     now = sha256(path.read_bytes()).hexdigest() if path.exists() else None
     before = sha256(Path(kept).read_bytes()).hexdigest() if kept else None
