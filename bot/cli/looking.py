@@ -137,11 +137,15 @@ def _added(config: Config, name: str) -> Mapping[str, Any]:
     """Return what a tool adds by its config, as its card shows it; empty if the tool cannot be
     made."""
     from bot.chat.cards.card_facts import defaults_of
-    from bot.tools.toolbox import ConfiguredToolbox
+    from bot.tools.toolbox import ConfiguredToolbox, described_by_config
 
-    tools = {each: tool for each, tool in config.policy.tools.items() if each == name}
+    tool = config.policy.tools.get(name)
+    told = {} if tool is None else described_by_config(tool)
+    if tool is None or told is not None:  # the class of a Python tool may hang as it is made
+        return told or {}
     try:
-        return defaults_of(ConfiguredToolbox(tools, config.folder, os.environ, lambda: 0), name)
+        made = ConfiguredToolbox({name: tool}, config.folder, os.environ, lambda: 0)
+        return defaults_of(made, name)
     except ValueError:
         return {}
 

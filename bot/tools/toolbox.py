@@ -1,4 +1,8 @@
-"""The toolbox: every configured tool by its name, made from what its kind reads in the config."""
+"""Holds the toolbox: it makes every configured tool from its settings, and finds tools by name.
+
+`bot/bootstrap.py` makes it at a start and changes its tools at a reload; `signoff show` makes one
+with a single tool for its description.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +29,32 @@ _OUTBOX = "data/outbox"
 _UNMARKED = Leftovers(None)
 
 
-class ConfiguredToolbox:
-    """The port Toolbox over the tools of one policy.
+def described_by_config(policy: ToolPolicy) -> Mapping[str, Any] | None:
+    """Return what a tool adds, in words for the card, if that can be told without making the tool;
+    else None."""
+    match policy.kind:
+        case ToolKind.COMMAND:
+            return {"runs": mask_text(join(policy.settings["execute"]))}
+        case ToolKind.PYTHON:
+            return {"runs": policy.settings["class"]}
+        case ToolKind.AGENT:
+            return {"carried out by": "the agent itself, with a permit"}
+        case None:
+            return {}
+        case ToolKind.EMAIL | ToolKind.WEBHOOK:
+            return None
+        case _:
+            assert_never(policy.kind)
 
-    `folder` is the config file's, to which every relative path belongs; `environment` is where
-    secrets and the variables of programs are looked up; `now_ms` dates mail and signatures;
-    `leftovers` keeps the marks of programs that run.
+
+class ConfiguredToolbox:
+    """Implements the port Toolbox with the tools of one policy.
+
+    The running bot uses it on the event loop, except for `prepared` at a reload and `real_path`.
+
+    `folder` is that of the config file, where every relative path starts. Secrets and the variables
+    of programs are looked up in `environment`. `now_ms` dates mails and signatures. `leftovers`
+    keeps the marks of programs that run.
     """
 
     def __init__(
@@ -41,7 +65,10 @@ class ConfiguredToolbox:
         now_ms: Callable[[], int],
         leftovers: Leftovers = _UNMARKED,
     ) -> None:
-        """Make every tool now, so that what cannot be made is known at start (ValueError)."""
+        """Make every tool now, so that the start fails if one cannot be made.
+
+        Raises ValueError or StartFailed.
+        """
         self._folder = folder
         self._environment = environment
         self._now_ms = now_ms
@@ -51,13 +78,18 @@ class ConfiguredToolbox:
         self.adopt(tools)
 
     def adopt(self, tools: Mapping[str, ToolPolicy]) -> None:
-        """Serve the tools of another policy from now on; raises ValueError and keeps the old."""
+        """Serve the tools of another policy from now on.
+
+        Raises as `prepared` does; then the old tools stay.
+        """
         self.prepared(tools)()
 
     def prepared(self, tools: Mapping[str, ToolPolicy]) -> Callable[[], None]:
-        """Make the tools of another policy and return what puts them in service at once.
+        """Make the tools of another policy, and return a function that puts them all in service.
 
-        Raises ValueError where one cannot be made.
+        A reload runs this on a thread of its own, because the code of an operator's class may hang,
+        and calls the function on the loop. Raises ValueError or StartFailed if a tool cannot be
+        made.
         """
         made = {
             name: self._in_service(name, policy) or self._made(policy)
@@ -70,11 +102,14 @@ class ConfiguredToolbox:
         return swap
 
     def tool(self, name: str) -> Tool:
-        """Return the tool; KeyError where the config does not know it."""
+        """Return the tool; KeyError if the config does not know it."""
         return self._tools[name]
 
     def real_path(self, path: str) -> str:
-        """Return the real path of `path`, all links followed; ValueError for a NUL in it."""
+        """Return the real path of `path`, all links followed. Raises ValueError for a NUL in it.
+
+        Rules call this on Sentinel's workers, because a look at the disk may take long.
+        """
         return os.path.realpath(self._folder / path)
 
     def describe(self, name: str) -> Mapping[str, Any]:
@@ -82,22 +117,14 @@ class ConfiguredToolbox:
         tool, policy = self._tools[name], self._policies[name]
         if isinstance(tool, (EmailTool, WebhookTool)):
             return tool.describe()
-        match policy.kind:
-            case ToolKind.COMMAND:
-                return {"runs": mask_text(join(policy.settings["execute"]))}
-            case ToolKind.PYTHON:
-                return {"runs": policy.settings["class"]}
-            case ToolKind.AGENT:
-                return {"carried out by": "the agent itself, with a permit"}
-            case None | ToolKind.EMAIL | ToolKind.WEBHOOK:
-                return {}
-            case _:
-                assert_never(policy.kind)
+        return described_by_config(policy) or {}
 
     def _in_service(self, name: str, policy: ToolPolicy) -> Tool | None:
-        """Return an operator's own object that serves as this policy asks for it, None where none
-        does. It goes on, with what it has staged: nothing of it may hold up, or refuse, a config
-        that says the same of it."""
+        """Return the Python tool in service if its settings are the same in this policy, else None.
+
+        It stays in service with what it has staged. It is not made again, so that it can neither
+        hold up nor refuse a config that leaves it as it is.
+        """
         known = self._policies.get(name)
         if known is None or not known.kind is policy.kind is ToolKind.PYTHON:
             return None

@@ -126,3 +126,23 @@ def test_status_says_that_no_bot_runs(lived_in: House) -> None:
 
     assert (found["running"], found["pending"], found["frozen"]) == (False, 1, None)
     assert found["policy_in_force"] == found["policy_digest"]
+
+
+def test_a_tool_whose_object_cannot_be_made_hides_no_card(moved_in: House) -> None:
+    """The object of a tool is no concern of whoever merely looks: making it may hang, or fail."""
+    (moved_in.folder / "broken.py").write_text(
+        "class Tool:\n"
+        "    reversible = True\n"
+        "    def __init__(self): raise RuntimeError('no')\n"
+        "    def execute(self, call): return {}\n"
+        "    def roll_back(self, call): return {}\n"
+    )
+    path = moved_in.folder / "config.yaml"
+    path.write_text(
+        path.read_text().replace("kind: email", "kind: python\n    class: 'broken:Tool' #", 1)
+    )
+
+    shown = moved_in.run("show", "mail-")
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "broken:Tool" in shown.stdout
