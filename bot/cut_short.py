@@ -1,4 +1,9 @@
-"""The end of a process that cannot come to it by itself: what waits is written, and that is all."""
+"""Ends a process that cannot end by itself: what waits to be written is written, and nothing else
+is done.
+
+`bot/running.py` uses it for the running bot, and `bot/cli/leaving.py` for any command whose process
+does not end in time.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +18,25 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final, NoReturn
 
-#: So long may take what is registered for the end, in seconds.
+#: How many seconds the functions registered with atexit may take.
 WRITTEN_S: Final = 3.0
-#: So long after it was told to a process ends, whatever waits to be written (design section 8).
+#: How many seconds after it was told to end a process ends, whatever still waits to be written
+#: (design section 8).
 _ENDS_S: Final = 9.7
-#: So long after that it ends although all of it is held up, which it may be for no longer; what
-#: then tells so has a moment to be written.
+#: How many seconds after it was told to end a process ends although its loop is held up, and how
+#: many of these are then left to write the log entry about that.
 _LAST_S: Final = 9.8
 _TOLD_S: Final = 0.1
-#: In steps of so many seconds it is looked whether this process runs at all.
+#: The length of the steps, in seconds, by which `over_within` notices that the process was stopped.
 _STEP_S: Final = 0.5
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 _MOST_SIGNALS: Final = 64
-#: The number of no signal, behind which there is none to hear.
+#: No signal has this number; it marks the end of the numbers in the pipe.
 _NO_MORE: Final = b"\0"
 
 log = logging.getLogger("signoff")
 
-#: When this process was first told to end, by the monotonic clock.
+#: When this process was told to end, in seconds of the monotonic clock; the first time counts.
 _told: list[float] = []
 
 
@@ -40,17 +46,25 @@ def told_to_end() -> None:
 
 
 def left_s(most_s: float) -> float:
-    """Return how many of these seconds a process still has that may have been told to end."""
+    """Return how many seconds this process may still take for something, `most_s` at most.
+
+    These are fewer once it was told to end, and 0.0 once it should have ended.
+    """
     if not _told:
         return most_s
     return max(0.0, min(most_s, _told[0] + _ENDS_S - time.monotonic()))
 
 
 def cut_short(code: int, least_s: float = 0.0) -> NoReturn:
-    """End the process with `code`, whatever its threads do; what waits has `least_s` at least."""
-    # Python's own list, of which there is no public name: our outlets write what waits.
+    """End the process with `code`, whatever its threads do.
+
+    Before that, what waits is written: for WRITTEN_S seconds at most, or for what is left of the
+    time to end, but for at least `least_s`.
+    """
+    # This runs the functions registered with atexit, by which our outlets write what waits. Python
+    # has no public name for it.
     writing = getattr(atexit, "_run_exitfuncs", logging.shutdown)
-    with suppress(RuntimeError):  # no thread can be started: nobody waits for what would be written
+    with suppress(RuntimeError):  # if no thread can be started, the process ends at once
         thread = threading.Thread(target=writing, daemon=True)
         thread.start()
         thread.join(max(least_s, left_s(WRITTEN_S)))
@@ -59,11 +73,12 @@ def cut_short(code: int, least_s: float = 0.0) -> NoReturn:
 
 @contextmanager
 def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
-    """Let SIGTERM and SIGINT call `end` in a thread of its own, and nobody else, while entered.
+    """Let SIGTERM and SIGINT call `end` on a thread of its own, and nothing else, while entered.
 
-    What holds up the main thread, as a lookup in C does, holds up the handlers of Python too, but
-    not the numbers that they are told by. To be entered in the main thread of a loop that hears
-    both signals. Raises RuntimeError where no thread starts.
+    Whatever holds up the main thread, such as a lookup in C, holds up Python's signal handlers too,
+    but not the pipe into which Python writes the numbers of signals (`signal.set_wakeup_fd`). Enter
+    this on the main thread, within a loop that handles both signals. Raises RuntimeError if no
+    thread can be started.
     """
 
     def hear(numbers: bytes) -> None:
@@ -76,18 +91,21 @@ def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def ended_in_time() -> Iterator[Callable[[], object]]:
-    """End the process in time also where the loop that hears its signals does not, while entered: a
-    tool's coroutine that waits without awaiting holds it up, and nothing else would end it.
+    """End the process in time after SIGTERM or SIGINT even if the loop is held up, while entered.
 
-    To be entered as `ended_by_signals`. Yields what is to be called once others may have put
-    something in its place, and the loop hears the signals again. Raises RuntimeError where no
-    thread starts.
+    A tool's coroutine that blocks without awaiting holds up the loop, and nothing else would end
+    the process then: here it ends with code 1, on a thread of its own, `_LAST_S` seconds after the
+    signal. The loop is handed all signals as before.
+
+    Enter this as `ended_by_signals`. Yields a function that takes the numbers of signals back if a
+    tool may have taken them; call it after the loop has set its own handlers again. Raises
+    RuntimeError if no thread can be started.
     """
     ready, ends, over = threading.Event(), threading.Event(), threading.Event()
 
     def hear(numbers: bytes) -> None:
         ready.wait()
-        with suppress(OSError):  # full: the loop hears of more than enough
+        with suppress(OSError):  # the pipe of the loop is full: enough signals wait there
             os.write(loop_hears, numbers)
         if any(number in _ENDING for number in numbers):
             told_to_end()
@@ -111,23 +129,30 @@ def ended_in_time() -> Iterator[Callable[[], object]]:
 
 
 def over_within(most_s: float, over: threading.Event) -> bool:
-    """Return True if it is over within so many seconds in which this process runs.
+    """Return True if `over` is set within `most_s` seconds, else False.
 
-    While it is stopped, as by SIGSTOP, nothing of it is held up; going on it has its time still.
+    Only time in which this process runs counts: a process that goes on after SIGSTOP has the rest
+    of its time still. C code that lets no other thread run makes a step just as long; it is told
+    from a stop because it uses the processor.
     """
     ran_s = 0.0
     while ran_s < most_s:
-        begun_s, step_s = time.monotonic(), min(_STEP_S, most_s - ran_s)
+        step_s = min(_STEP_S, most_s - ran_s)
+        begun_s, worked_s = time.monotonic(), time.process_time()
         if over.wait(step_s):
             return True
-        ran_s += min(time.monotonic() - begun_s, 2 * step_s)
+        worked_s = time.process_time() - worked_s
+        ran_s += min(time.monotonic() - begun_s, max(2 * step_s, worked_s))
     return False
 
 
 @contextmanager
 def _heard_apart(hear: Callable[[bytes], object]) -> Iterator[tuple[int, int]]:
-    """Let `hear` have the numbers of signals in a thread of its own; yields where they are told,
-    and where they were before."""
+    """Hand the numbers of all signals to `hear`, on a thread of its own, while entered.
+
+    Yields two file descriptors: the one that Python now writes the numbers to, and the one that it
+    wrote them to before (the loop's).
+    """
     heard, told = os.pipe()
     listens = threading.Thread(target=_listen, args=(heard, hear), daemon=True)
     try:
@@ -143,8 +168,9 @@ def _heard_apart(hear: Callable[[bytes], object]) -> Iterator[tuple[int, int]]:
     finally:
         signal.set_wakeup_fd(before)
         os.set_blocking(told, True)
-        os.write(told, _NO_MORE)  # a process that was forked meanwhile keeps it from its end
-        listens.join()  # nothing that `hear` could cut off begins before the last signal is heard
+        # Closing the pipe would not end the thread if a forked process holds it open.
+        os.write(told, _NO_MORE)
+        listens.join()  # `hear` may end the process; nothing else begins before it has heard all
         os.close(told)
 
 

@@ -1,7 +1,9 @@
-"""Our own loop, and the threads of its pool: all started before there is work, or missed by no
-answer.
+"""Holds the event loop of the bot and the pool of threads for our own work, the loop's default
+executor.
 
-What others wrote has none of them: what never returns would use them up, and hold up the end.
+`run` runs a command in such a loop. The running bot then takes the pool of `started_pool`, whose
+threads are all started before there is work. The code of tools never runs in the pool: if it did
+not return, it would use up the threads and hold up the end of the process.
 """
 
 from __future__ import annotations
@@ -22,23 +24,24 @@ from bot.forked import end_copy, keep_from_copies
 
 log = logging.getLogger("signoff")
 
-#: What Python says where no thread can be started.
+#: The words of the RuntimeError that Python raises if no thread can be started.
 NO_THREAD: Final = "can't start new thread"
 
-#: As many as a pool has that nobody gave a number.
+#: The number of threads in a pool, the same as Python's default.
 _MOST: Final = min(32, (os.cpu_count() or 1) + 4)
 
-#: The signals that the bot hears.
+#: The signals that the bot handles.
 _OURS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
-#: So long may take, once all our work is done, what is told to end.
+#: How many seconds cancelled tasks have to end once all our work is done.
 _GRACE_S: Final = 0.5
 
-#: The threads of whoever wrote what runs here: what it hands to the loop's pool (asyncio.to_thread)
-#: is done there. None: it is our own.
+#: In the code of a tool, the threads of that tool: what it hands to the loop's pool
+#: (asyncio.to_thread) runs there. None in our own code.
 THREADS_OF: Final[ContextVar[Executor | None]] = ContextVar("THREADS_OF", default=None)
 
-#: What was let go of; thrown away it would be closed, which it may not allow either.
+#: The tasks that were let go of. They are kept here because the garbage collector would close their
+#: coroutines, which these may refuse too.
 _let_go: Final = set[asyncio.Task[Any]]()
 
 _Answer = TypeVar("_Answer")
@@ -46,28 +49,34 @@ _Given = TypeVarTuple("_Given")
 
 
 class _NoMore(deque[Any]):
-    """The callbacks of a loop that are due, in a forked copy of its process: it runs none."""
+    """The due callbacks of the loop in a forked copy of its process: the copy runs none of them."""
 
     def popleft(self) -> NoReturn:
-        """End the copy, whose own work has come back to the loop."""
+        """End the copy, because what it was forked for has returned to the loop."""
         end_copy(status=1)
         raise IndexError
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """One that can be told to go on where what others began in it ends the program, or the loop."""
+    """The loop of the bot. While `goes_on` is true, the code of tools can end neither the loop nor
+    the program.
 
-    #: That a signal is heard by it, so that nothing but their code asks for the end so.
+    Its methods run on its own thread, but the code of tools may call `stop` on any.
+    """
+
+    #: True while a handler in this loop hears SIGINT: then only the code of tools raises
+    #: KeyboardInterrupt or SystemExit.
     goes_on = False
     _told_to_stop = False
-    #: That this process was forked while it ran.
+    #: True in a copy of the process that was forked while the loop ran.
     _copied = False
 
     def run_forever(self) -> None:
-        """Run until it is told to stop; raises what ends the program, unless it `goes_on`.
+        """Run until `stop`. SystemExit and KeyboardInterrupt are raised, or only logged while
+        `goes_on` is true.
 
-        asyncio lets that through from every task and callback, also from one that a tool began and
-        waits for (asyncio.wait_for): whoever waits hears of it all the same.
+        asyncio lets them through from every task and callback, also from one that a tool began and
+        waits for (asyncio.wait_for). The tool that waits gets the error all the same.
         """
         self._told_to_stop = False
         while not self._told_to_stop:
@@ -83,7 +92,10 @@ class _Loop(asyncio.SelectorEventLoop):
             self._end_copy(status=1)
 
     def let_go_in_copy(self) -> None:
-        """Run nothing more in a forked copy of the process; asyncio has no public way."""
+        """Run nothing more in a forked copy of the process, which calls this.
+
+        asyncio has no public way to do that.
+        """
         if self.is_running():
             self._copied, self._ready = True, _NoMore()
             super().stop()
@@ -93,15 +105,21 @@ class _Loop(asyncio.SelectorEventLoop):
             end_copy(error, status)
 
     def run_until_complete(self, future: Any) -> Any:
-        """Run it to its end, which is the end of the loop too."""
+        """Run `future` to its end, with which the loop stops.
+
+        Raises RuntimeError if the loop runs already, as it does if a tool calls this; then nothing
+        of `future` begins.
+        """
+        if self.is_running():
+            return super().run_until_complete(future)
         self._main = asyncio.ensure_future(future, loop=self)
         return super().run_until_complete(self._main)
 
     def stop(self) -> None:
-        """Stop, unless it is what others wrote that says so.
+        """Stop, unless the code of a tool calls this while `goes_on` is true.
 
-        Nobody else does before the end of what is run; a thread that they began has no mark of
-        theirs.
+        Every call before the end of the main task is taken for theirs, because the bot itself never
+        makes one. THREADS_OF cannot tell, because it is not set on threads that they began.
         """
         if self.goes_on and not self._main.done():
             log.warning("a tool told the loop of the bot to stop, which goes on")
@@ -110,30 +128,30 @@ class _Loop(asyncio.SelectorEventLoop):
         super().stop()
 
     def set_default_executor(self, executor: Any) -> None:
-        """Take the threads of our own work; what others wrote has its own."""
+        """Set the pool for our own work; a tool cannot, because it has threads of its own."""
         if not self._is_theirs("has threads of its own, and gives the bot none"):
             super().set_default_executor(executor)
 
     async def shutdown_default_executor(self) -> None:
-        """End our own threads."""
+        """End the threads of our pool; a tool cannot."""
         if not self._is_theirs("may not end the threads of the bot"):
             await super().shutdown_default_executor()
 
     def add_signal_handler(
         self, sig: int, callback: Callable[[*_Given], object], *args: *_Given
     ) -> None:
-        """Hear a signal; what others wrote may not have those of the bot in its place."""
+        """Set the handler of a signal; a tool cannot set one for the signals of the bot."""
         if not (sig in _OURS and self._is_theirs("may not hear the signals of the bot")):
             super().add_signal_handler(sig, callback, *args)
 
     def remove_signal_handler(self, sig: int) -> bool:
-        """Hear it no more; False where it was heard by nobody."""
+        """Remove the handler of a signal; False if it had none, or if a tool may not remove it."""
         if sig in _OURS and self._is_theirs("may not keep the bot from hearing its signals"):
             return False
         return super().remove_signal_handler(sig)
 
     def _is_theirs(self, words: str) -> bool:
-        """Say whether what others wrote asks for it, which is told then."""
+        """Return True, and log `words`, if a tool's code is the caller while `goes_on` is true."""
         theirs = self.goes_on and THREADS_OF.get() is not None
         if theirs:
             log.warning("a tool %s", words)
@@ -142,15 +160,15 @@ class _Loop(asyncio.SelectorEventLoop):
 
 @contextmanager
 def going_on() -> Iterator[None]:
-    """Let nothing that others wrote end the loop that runs, where it is our own, while entered.
+    """Keep the code of tools from ending the running loop, while entered; do nothing if it is not
+    the loop of `run`.
 
-    For whoever has it hear SIGINT: else Ctrl-C would end nothing.
+    Only for callers whose loop handles SIGINT: else Ctrl-C would end nothing.
     """
     loop = asyncio.get_running_loop()
     if not isinstance(loop, _Loop):
         yield
         return
-    keep_from_copies(loop)
     loop.goes_on = True
     try:
         yield
@@ -159,10 +177,10 @@ def going_on() -> Iterator[None]:
 
 
 class _Pool(ThreadPoolExecutor):
-    """Does our own work."""
+    """The threads for our own work."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Do it here, or where the work of others is done."""
+        """Run `fn` on a thread of this pool or, if a tool's code calls this, on one of the tool."""
         others = THREADS_OF.get()
         if others is not None:
             return others.submit(fn, *args, **kwargs)
@@ -172,11 +190,15 @@ class _Pool(ThreadPoolExecutor):
 def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
     """Run `work` in a loop of its own, as asyncio.run does; return its answer, raise its error.
 
-    At its very end asyncio starts a thread that waits for the pool's. Where that one cannot be
-    started all is done nevertheless, and must not be told as failed.
+    At its very end asyncio starts a thread that waits for the threads of the pool. If that thread
+    cannot be started, the work is done nevertheless, and must not be reported as failed.
     """
     ended: Future[_Answer] = Future()
     pool = _Pool(_MOST, "signoff-own")
+
+    def made() -> _Loop:
+        keep_from_copies(loop := _Loop())
+        return loop
 
     async def kept() -> None:
         asyncio.get_running_loop().set_default_executor(pool)
@@ -184,13 +206,13 @@ def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
             ended.set_result(await work)
         except BaseException as error:
             ended.set_exception(error)
-            if isinstance(error, asyncio.CancelledError):  # by which asyncio tells Ctrl-C
+            if isinstance(error, asyncio.CancelledError):  # so asyncio reports Ctrl-C
                 raise
         finally:
             await _end_others()
 
     try:
-        with asyncio.Runner(loop_factory=_Loop) as runner:
+        with asyncio.Runner(loop_factory=made) as runner:
             runner.run(kept())
     except RuntimeError as error:
         if str(error) != NO_THREAD or not ended.done():
@@ -203,7 +225,8 @@ def run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
 
 
 async def _end_others() -> None:
-    """End what is still going on; what does not end is let go of, for asyncio would wait for it."""
+    """Cancel all other tasks, and let go of those that do not end in `_GRACE_S` seconds, because
+    asyncio would wait for them."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -215,9 +238,10 @@ async def _end_others() -> None:
 
 
 def let_go(task: asyncio.Task[Any]) -> None:
-    """Keep asyncio.run from waiting for a task that does not end: at its end it would for ever.
+    """Keep the end of the loop from waiting for a task that does not end: it would wait for ever.
 
-    Asyncio has no public way. A Python without this one waits, and nothing else becomes wrong.
+    asyncio has no public way to do that. A Python without this private function waits, and nothing
+    else goes wrong.
     """
     forget: Callable[[asyncio.Task[Any]], object] | None
     forget = getattr(asyncio.tasks, "_unregister_task", None)
@@ -226,10 +250,10 @@ def let_go(task: asyncio.Task[Any]) -> None:
 
 
 def started_pool() -> ThreadPoolExecutor:
-    """Return a pool that never has to start a thread. Raises RuntimeError where that cannot be.
+    """Return a pool whose threads are all started. Raises RuntimeError if one cannot be.
 
-    One that has to and cannot says that the work was not taken, and does it later all the same: a
-    mail could leave behind the back of whoever was told so.
+    A pool that must start a thread for some work and cannot raises as if it had refused the work,
+    but does it later all the same: a mail could leave after people were told that it did not.
     """
     pool = _Pool(_MOST, "signoff-own")
     gate = threading.Event()

@@ -1,7 +1,8 @@
-"""Processes that tools forked and that outlived their bot: ended before anything is called again.
+"""Ends processes that tools forked and that outlived their bot, before anything is called again.
 
 A Python tool may fork the process of the bot (multiprocessing). If the bot is killed, such a copy
-goes on with its call, of which the next start knows nothing.
+goes on with its call, of which the next start knows nothing. `bot/bootstrap.py` calls `end_copies`
+at each start, and then makes the mark by which the next start finds the copies of this process.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Container, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Final
+from typing import Final, NamedTuple
 
 import psutil
 
@@ -34,7 +35,7 @@ class CopiesMark:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Make and lock the file. Raises OSError."""
+        """Make and lock the file, on the event loop. Raises OSError."""
         own_folder(folder)
         self._descriptor, path = mkstemp(_SUFFIX, f"{os.getpgrp()}-{os.getpid()}-", folder)
         self._path = Path(path)
@@ -45,31 +46,41 @@ class CopiesMark:
             raise
 
     def let_go(self) -> None:
-        """Close the file as the bot ends, and remove it unless a copy still holds it."""
-        with suppress(OSError):  # a disk over the network tells late what it did not take
+        """Close the file as the bot ends, on the event loop, and remove it unless a copy still
+        holds it."""
+        with suppress(OSError):  # a disk over the network may report an error only now
             os.close(self._descriptor)
         if not _held(self._path):
             _remove(self._path)
 
 
-def end_copies(folder: Path) -> int:
-    """End every copy that a dead bot left behind; return how many do not end.
+class _Seen(NamedTuple):
+    """The copies of a dead bot, and the processes that may be some: what those have open cannot be
+    seen, as of a process that keeps others of its account from looking into it."""
 
-    SIGTERM comes first, SIGKILL a second later. A copy in a process group of its own is left: it
-    was made to outlive the bot. Blocks for two seconds and a look at the processes of this machine.
+    copies: list[psutil.Process]
+    hidden: list[psutil.Process]
+
+
+def end_copies(folder: Path) -> int:
+    """End every copy that a dead bot left behind; return how many do not end, or may be one.
+
+    SIGTERM comes first, SIGKILL a second later. They are looked for before each signal: one that
+    lived until then may have forked another unseen. A copy in a process group of its own is left:
+    it was made to outlive the bot. Runs in the pool: it blocks for up to three seconds and some
+    looks at the processes of this machine.
     """
     marks = sorted(folder.glob(f"*{_SUFFIX}"))
-    held = [mark for mark in marks if _held(mark)]
-    copies = _that_hold(held) if held else []
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for copy in copies:
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
+        for copy in (copies := _that_hold(marks).copies):
             with suppress(psutil.Error):
                 copy.send_signal(number)
-        copies = _left_of(copies)
+        _wait_for(copies)
+    staying = sum(map(len, _that_hold(marks)))
     for mark in marks:
-        if mark not in held or not copies:
+        if not (staying and _held(mark)):
             _remove(mark)
-    return len(copies)
+    return staying
 
 
 def _held(mark: Path) -> bool:
@@ -87,32 +98,69 @@ def _remove(mark: Path) -> None:
         mark.unlink()
 
 
-def _that_hold(marks: Collection[Path]) -> list[psutil.Process]:
+def _that_hold(marks: Collection[Path]) -> _Seen:
     """Return the processes that have a mark open and are of the process group in its name.
 
     The bot that made it is none: if it lives, it has lost its lock, and ends by itself.
     """
-    named = {str(mark.resolve()): mark.name.split("-")[:2] for mark in marks}
-    found = []
-    for process in psutil.process_iter():
+    named = {str(mark.resolve()): mark.name.split("-")[:2] for mark in marks if _held(mark)}
+    seen = _Seen([], [])
+    for process in psutil.process_iter() if named else ():
         with suppress(psutil.Error, OSError):
-            group, number = str(os.getpgid(process.pid)), str(process.pid)
-            of = [named[file.path] for file in process.open_files() if file.path in named]
-            if any(bots == group and bot != number for bots, bot in of):
-                found.append(process)
-    return found
+            group = os.getpgid(process.pid)
+            of = {path for path, bot in named.items() if _is_beside(bot, group, process.pid)}
+            if not of:
+                continue  # others may have many files open, or files on a disk that is gone
+            try:
+                if _has_inherited(process, of):
+                    seen.copies.append(process)
+            except (psutil.AccessDenied, PermissionError):
+                if _works(process):
+                    seen.hidden.append(process)
+    return seen
 
 
-def _left_of(copies: list[psutil.Process]) -> list[psutil.Process]:
-    """Wait for the end of copies that were signalled; return those that did not end."""
+def _is_beside(bot: Sequence[str], group: int, number: int) -> bool:
+    """Return True for a process of the bot's group, both of which a mark names, but the bot."""
+    return str(group) == bot[0] and str(number) != bot[1]
+
+
+def _has_inherited(process: psutil.Process, marks: Container[str]) -> bool:
+    """Return True if the process has one of the marks open, and not only to be read.
+
+    A copy has it open for writing, as the bot does. A backup in the process group of a container
+    only reads it. Not every system tells the difference; without it any open mark counts. Raises
+    PermissionError or psutil.AccessDenied where nothing that it has open can be seen.
+    """
+    if not psutil.LINUX:  # pragma: no cover
+        return any(file.path in marks for file in process.open_files())
+    # psutil sees nothing at all where one file lies in a folder closed to us, as a log may.
+    found = Path("/proc", str(process.pid))
+    for descriptor in os.listdir(found / "fd"):  # noqa: PTH208 - the numbers alone
+        with suppress(FileNotFoundError, ProcessLookupError):  # closed meanwhile
+            is_mark = str((found / "fd" / descriptor).readlink()) in marks
+            if is_mark and _is_written((found / "fdinfo" / descriptor).read_text()):
+                return True
+    return False
+
+
+def _is_written(told: str) -> bool:
+    """Return True if what Linux tells of a descriptor (proc_pid_fdinfo(5)) says it may write."""
+    words = told.split()
+    flags = int(words[words.index("flags:") + 1], 8)
+    return flags & os.O_ACCMODE != os.O_RDONLY
+
+
+def _wait_for(copies: list[psutil.Process]) -> None:
+    """Wait for the end of copies that were signalled, for a second at most."""
     until_s = time.monotonic() + _GRACE_S
-    while (copies := [each for each in copies if _works(each)]) and time.monotonic() < until_s:
+    while any(_works(each) for each in copies) and time.monotonic() < until_s:
         time.sleep(_PAUSE_S)
-    return copies
 
 
 def _works(process: psutil.Process) -> bool:
-    """Return True if it is no zombie, which stays in a container whose first process reaps none."""
+    """Return True if the process runs and is no zombie; in a container whose first process reaps
+    none, zombies stay."""
     with suppress(psutil.Error):
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     return False

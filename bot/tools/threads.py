@@ -1,4 +1,9 @@
-"""Work that nobody can end, in a thread of its own that holds up nothing else, nor the end."""
+"""Runs work that nobody can end on threads that hold up neither other work nor the end of the
+process.
+
+`beside` gives one piece of work a thread of its own: a plain method of a Python tool, or a reload.
+`DaemonThreads` are the threads for what a Python tool hands to the loop's pool.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +17,23 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from bot.forked import end_copy
+
 log = logging.getLogger(__name__)
 
 
 class NotBegun(RuntimeError):
-    """No thread could be started, so nothing of the work was done."""
+    """No thread could be started, and nothing of the work was done."""
 
 
 async def beside(work: Callable[[], Any], name: str) -> Any:
-    """Run `work` in a daemon thread and return its answer, or raise what it raises, or NotBegun.
+    """Run `work` on a daemon thread of its own, named `name`; return its answer, or raise what it
+    raises, or NotBegun.
 
-    The loop's own pool is for our own work: an operator's code that never returns would use its
-    few threads up, and the program waits for them when it ends.
+    The caller and `settle` run on the event loop, `run` on the new thread. If the caller is
+    cancelled, the work goes on, and its end is logged. The loop's own pool is not used: an
+    operator's code that never returns would use up its few threads, and the process waits for them
+    when it ends.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Any] = loop.create_future()
@@ -35,7 +45,7 @@ async def beside(work: Callable[[], Any], name: str) -> Any:
         if error is None:
             answer.set_result(result)
         else:
-            # These mean something else to whoever awaits them than that the work failed.
+            # To whoever awaits `answer` these would mean something else than that the work failed.
             stops = isinstance(error, (StopIteration, GeneratorExit, NotBegun))
             answer.set_exception(RuntimeError(type(error).__name__) if stops else error)
 
@@ -57,29 +67,33 @@ async def beside(work: Callable[[], Any], name: str) -> Any:
 
 
 class _Work(Future[Any]):
-    """What is done in one of those threads, and whether anybody still waits for it."""
+    """The future of one piece of work in `DaemonThreads`; it notes whether anybody still waits."""
 
     given_up = False
 
     def cancel(self) -> bool:
-        """Note that nobody does, also where it goes on."""
+        """Note that nobody waits any more, also if the work has begun and goes on."""
         self.given_up = True
         return super().cancel()
 
 
 class DaemonThreads(Executor):
-    """The threads of one tool, at most so many: what hangs in them holds up nobody else, nor the
-    end. A thread ends when there is nothing to do."""
+    """The threads of one tool, `most` at most. Work that hangs in them holds up neither other tools
+    nor the end of the process. A thread ends when there is nothing to do.
+
+    `submit` runs on the thread that hands work over, mostly the loop's, `hang` on the loop, and
+    `_work` and `_do` on the threads of the tool.
+    """
 
     def __init__(self, most: int) -> None:
-        """Start none; what comes while `most` are at work waits for its turn."""
+        """Start no thread yet; work that comes while `most` threads are busy waits for its turn."""
         self._most, self._at_work = most, 0
         self._under_way = set[_Work]()
         self._waiting: deque[tuple[_Work, Callable[[], Any]]] = deque()
         self._lock = threading.Lock()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Do `fn` as soon as there is a thread. Raises NotBegun."""
+        """Run `fn` as soon as a thread is free. Raises NotBegun if none runs and none can start."""
         future = _Work()
         with self._lock:
             if self._at_work < self._most:
@@ -94,8 +108,8 @@ class DaemonThreads(Executor):
         return future
 
     def hang(self) -> bool:
-        """Say whether no thread is left for anything new: nobody waits any more for what each of
-        them does, and it goes on."""
+        """Return True if no thread is left for new work, because all are busy with work that nobody
+        waits for any more."""
         with self._lock:
             return sum(work.given_up for work in self._under_way) >= self._most
 
@@ -114,15 +128,25 @@ class DaemonThreads(Executor):
 
 
 def _do(work: Callable[[], Any], future: Future[Any]) -> None:
+    """Do the work and set its result in `future`.
+
+    If the work forked the process, the copy ends here: it would also do the work that waits for a
+    thread.
+    """
     try:
         answer = work()
     except BaseException as error:
+        end_copy(error)
         future.set_exception(error)
     else:
+        end_copy()
         future.set_result(answer)
 
 
 def ended_unheard(name: str, error: BaseException | None) -> None:
-    """Say in the log how that ended which nobody waited for any more: a person may have to know."""
+    """Log how work ended for which nobody waited any more, because a person may have to know.
+
+    `error` is what it raised, None if it returned an answer.
+    """
     how = "with an answer" if error is None else f"with {type(error).__name__}"
     log.warning("%s ended %s, when nobody waited for it any more", name, how)

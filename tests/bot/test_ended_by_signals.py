@@ -77,25 +77,37 @@ def test_a_process_whose_loop_is_held_up_ends_in_time(number: int) -> None:
 
 
 class Steps(threading.Event):
-    """Over once it was waited for so many times, each of which takes as long as is told."""
+    """Over once it was waited for so many times, each of which takes as long as is told, and
+    uses the processor all of it or not at all."""
 
-    def __init__(self, *taken_s: float) -> None:
+    def __init__(self, *taken_s: float, works: bool) -> None:
         super().__init__()
-        self._taken_s, self.now_s = list(taken_s), 0.0
+        self._taken_s, self._works = list(taken_s), works
+        self.now_s = self.worked_s = 0.0
 
     def wait(self, timeout: float | None = None) -> bool:
-        self.now_s += self._taken_s.pop(0)
+        taken_s = self._taken_s.pop(0)
+        self.now_s += taken_s
+        self.worked_s += taken_s * self._works
         return not self._taken_s
 
 
-@pytest.mark.parametrize(("steps", "in_time"), [((60.0, 0.5, 0.5), True), ((0.5,) * 5, False)])
+@pytest.mark.parametrize(
+    ("over", "in_time"),
+    [
+        (Steps(60.0, 0.5, 0.5, works=False), True),
+        (Steps(0.5, 0.5, 0.5, 0.5, 0.5, works=False), False),
+        (Steps(2.0, 0.5, works=True), False),
+    ],
+    ids=["stopped", "held up", "held up by what lets no thread run"],
+)
 def test_a_process_that_was_stopped_for_a_while_is_not_held_up(
-    monkeypatch: pytest.MonkeyPatch, steps: tuple[float, ...], in_time: bool
+    monkeypatch: pytest.MonkeyPatch, over: Steps, in_time: bool
 ) -> None:
     """SIGSTOP took from a bot that was told to end its end, which it was cut off from as it went
-    on."""
-    over = Steps(*steps)
-    monkeypatch.setattr("bot.cut_short.time", SimpleNamespace(monotonic=lambda: over.now_s))
+    on; and one that work in C held up for seconds at a time ended after half a minute."""
+    clocks = SimpleNamespace(monotonic=lambda: over.now_s, process_time=lambda: over.worked_s)
+    monkeypatch.setattr("bot.cut_short.time", clocks)
 
     assert over_within(1.8, over) is in_time
 

@@ -91,10 +91,19 @@ def test_what_a_dead_bot_has_forked_keeps_the_next_one_from_nothing(tmp_path: Pa
 COMES_BACK = """
 import asyncio, os, sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from bot.pool import going_on, run
 from bot.tools.apart import apart
 
+async def forks_as_it_is_called_back():
+    loop = asyncio.get_running_loop()
+    forked = loop.create_future()
+    loop.call_soon(lambda: (copy := os.fork()) and forked.set_result(copy))
+    return await forked
+
 async def forks():
+    if sys.argv[1].startswith("called back"):
+        return await forks_as_it_is_called_back()
     if copy := os.fork():
         return copy
     match sys.argv[1]:
@@ -109,7 +118,8 @@ async def forks():
 
 async def working():
     in_a_task = sys.argv[1] == "exits in a task"
-    with going_on(), ThreadPoolExecutor(1) as threads:
+    bot_runs = sys.argv[1] != "called back in another command"
+    with going_on() if bot_runs else nullcontext(), ThreadPoolExecutor(1) as threads:
         work = asyncio.wait_for(forks(), 50) if in_a_task else forks()
         copy = await apart(work, "tool", threads)
         _, status = await asyncio.to_thread(os.waitpid, copy, 0)
@@ -128,6 +138,8 @@ print(run(working()))
         ("exits in a task", 3),
         ("exits in words", 1),
         ("waits", 1),
+        ("called back", 1),
+        ("called back in another command", 1),
     ],
 )
 def test_a_copy_that_comes_back_to_the_bot_ends_there(how: str, code: int) -> None:

@@ -207,6 +207,27 @@ def test_a_thread_that_others_began_stops_no_loop() -> None:
     assert run(working()) == "done"
 
 
+def test_who_asks_the_loop_that_runs_to_run_something_has_it_neither_done_nor_stopped() -> None:
+    """A tool was refused that, acted all the same, and could then end the bot."""
+    acts = list[int]()
+
+    async def acting() -> None:
+        acts.append(1)
+
+    async def working() -> str:
+        loop, act = asyncio.get_running_loop(), acting()
+        with going_on():
+            with pytest.raises(RuntimeError):
+                loop.run_until_complete(act)
+            act.close()
+            await asyncio.sleep(0)
+            loop.call_soon(loop.stop)
+            await asyncio.to_thread(int)
+        return "done"
+
+    assert (run(working()), acts) == ("done", [])
+
+
 def test_what_others_wrote_takes_nothing_of_our_loop() -> None:
     """One that gave it a pool of its own, or heard SIGTERM there, kept the bot from its end."""
     heard = list[str]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 
 from bot.tools.copies import CopiesMark, end_copies
 from tests.conftest import ROOT
+from tests.processes import unprivileged
 
+LINUX = pytest.mark.skipif(not psutil.LINUX, reason="elsewhere psutil looks")
 #: Forks a copy that runs the second argument and stands until it is ended, and dies.
 DIES = """
 import os, signal, sys, time
@@ -60,6 +63,35 @@ def test_a_copy_that_outlived_its_bot_is_ended_however_it_resists(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_copy_that_is_forked_as_the_first_one_is_ended_is_ended_too(tmp_path: Path) -> None:
+    """Where a copy forks for each job, one was born between the look and the signal."""
+    forks = "signal.signal(signal.SIGTERM, lambda *_: os.fork() and os._exit(0))"
+    left_behind(tmp_path, f"os.close(1); {forks}")
+    (mark,) = tmp_path.iterdir()
+
+    with mark.open("rb") as file:
+        assert end_copies(tmp_path) == 0
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it
+
+
+@LINUX
+def test_what_the_processes_of_others_have_open_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It took seconds on a machine with thousands, and may lie on a disk that answers nobody."""
+    copy, listed, groups = left_behind(tmp_path, "os.close(1)"), os.listdir, set()
+    group = os.getpgid(copy.pid)
+
+    def noted(folder: Path | bytes) -> list[str]:
+        if isinstance(folder, Path):
+            groups.add(os.getpgid(int(folder.parent.name)))
+        return listed(folder)  # type: ignore[return-value]
+
+    monkeypatch.setattr("bot.tools.copies.os.listdir", noted)
+
+    assert (end_copies(tmp_path), groups) == (0, {group})
+
+
 def test_a_copy_that_was_made_to_outlive_its_bot_does(tmp_path: Path) -> None:
     copy = left_behind(tmp_path, "os.close(1); os.setsid()")
     try:
@@ -67,6 +99,60 @@ def test_a_copy_that_was_made_to_outlive_its_bot_does(tmp_path: Path) -> None:
         assert works(copy)
     finally:
         copy.kill()
+
+
+def test_a_copy_that_writes_into_a_folder_closed_to_it_is_ended(tmp_path: Path) -> None:
+    """As where root's shell opened the log: nothing that it had open was seen, and it went on."""
+    running, closed = tmp_path / "running", tmp_path / "closed"
+    closed.mkdir()
+    copy = left_behind(running, f"os.close(1); log = open({str(closed / 'log')!r}, 'w')")
+    closed.chmod(0)
+    ends = f"from bot.tools.copies import *; print(end_copies(Path({str(running)!r})))"
+    words = unprivileged(sys.executable, "-c", ends)
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, timeout=60, check=False)
+
+    assert (ended.stdout, ended.stderr, works(copy)) == (b"0\n", b"", False)
+
+
+@LINUX
+def test_a_copy_that_lets_nobody_see_what_it_has_open_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a copy of a Python with capabilities of its own does: it went on, and nobody heard of it.
+
+    Root sees all there is, so that the system's refusal is made here.
+    """
+    copy, listed = left_behind(tmp_path, "os.close(1)"), os.listdir
+
+    def refused(folder: Path | bytes) -> list[str]:
+        if folder == Path(f"/proc/{copy.pid}/fd"):
+            raise PermissionError
+        return listed(folder)  # type: ignore[return-value]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bot.tools.copies.os.listdir", refused)
+
+        assert end_copies(tmp_path) == 1
+    assert works(copy)
+    assert end_copies(tmp_path) == 0
+    assert not works(copy)
+
+
+@LINUX
+def test_who_only_reads_a_mark_is_no_copy(tmp_path: Path) -> None:
+    """A backup is of the bot's process group where one shell started both, and was ended."""
+    copy = left_behind(tmp_path, "os.close(1)")
+    (mark,) = tmp_path.iterdir()
+    reads = f"file = open({str(mark)!r}); print(flush=True); input()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", reads], **pipes) as reader:  # type: ignore[call-overload]
+        reader.stdout.readline()
+
+        assert end_copies(tmp_path) == 0
+        assert not works(copy)
+        reader.communicate(b"\n")
+
+    assert reader.returncode == 0
 
 
 def test_a_bot_that_lost_its_lock_is_no_copy(tmp_path: Path) -> None:

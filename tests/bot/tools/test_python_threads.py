@@ -6,12 +6,18 @@ import asyncio
 import os
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
 
 from bot.forked import keep_from_copies
 from bot.pool import started_pool
 from bot.storage.lock import FileLock
 from bot.tools.python import MOST_AT_ONCE, PythonTool
+from bot.tools.threads import DaemonThreads
 from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.classes import PythonBench
@@ -177,3 +183,29 @@ async def test_a_process_that_a_plain_method_forks_ends_with_the_code_it_says(tm
     result = await call_tool(bench.tool, call(bench, "execute"))
 
     assert result.receipt == {"code": 3}
+
+
+@pytest.mark.parametrize(("comes_back", "code"), [(int, 0), (partial(sys.exit, 3), 3)])
+async def test_a_process_that_is_forked_in_a_thread_of_a_tool_does_nothing_that_waits_there(
+    tmp_path: Path, comes_back: Callable[[], int], code: int
+) -> None:
+    """It came back to the thread, and went on with what other calls had given it to do."""
+    keep_from_copies(FileLock(tmp_path / "any.db"))
+    acts, threads = tmp_path / "acts", DaemonThreads(1)
+    all_given = threading.Event()
+
+    def forks() -> int:
+        all_given.wait()
+        if copy := os.fork():
+            return os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
+        return comes_back()
+
+    def acting() -> None:
+        with acts.open("a") as file:
+            file.write("once")
+
+    ends = [asyncio.wrap_future(threads.submit(each)) for each in (forks, acting)]
+    all_given.set()
+    ended, _ = await asyncio.gather(*ends)
+
+    assert (acts.read_text(), ended) == ("once", code)
