@@ -1,8 +1,9 @@
-"""Chat: what every surface shows and hears in the same words; one folder a platform.
+"""This package speaks with people: every surface shows and hears the same, in the same words.
 
-- `cards`: a proposal as a card, without a word of any platform
-- `hearing`: what people do there: heard once, in order, also what nobody told the bot of
-- `showing`: cards, messages and the board, brought onto each surface until they stand there
-- `commands`: what is typed, read and answered alike everywhere
-- `discord`, `slack`, `terminal`: the surfaces themselves, which do not know each other
+- `cards` describes a proposal as a card, without a word of any platform.
+- `hearing` takes in what people do, once and in order, and finds what nobody told the bot of.
+- `showing` brings cards, messages and the board onto each surface until they stand there.
+- `commands` reads and answers what is typed, alike everywhere.
+- `discord`, `slack` and `terminal` are the surfaces themselves, which do not know each other.
+- `surface.py` says what the bot needs of a surface, `turns.py` chooses who speaks next on it.
 """

@@ -1,7 +1,8 @@
-"""Which act of a person an emoji is, and whether they approve: so that each is done once.
+"""Tells which act of a person an emoji on a card is, so that each act is carried out once.
 
-Nothing is kept here but the event id of what was refused as it was heard (`remember`), among those
-that the store keeps for a day: found on its card it is the same act.
+`catching_up.py` puts the turn that `turn_of` returns into the event id of an emoji that it found.
+Nothing is stored here but the event id of an emoji that was refused when it was heard (`remember`),
+among those that the store keeps for a day: if it is then found on its card, it is the same act.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from lifecycle.records import Card
 from lifecycle.review import Review
 from lifecycle.world import World
 
-#: A policy is told from another by so much of its digest.
+#: This many digits of a policy's digest tell it from another.
 _DIGITS: Final = 12
 
 
@@ -32,13 +33,15 @@ def turn_of(
     sender: Sender,
     signal: Signal,
 ) -> str:
-    """Return which act of this person an emoji is that is found on the card as it stands in the
-    store: one that was refused is another once it was seen gone.
+    """Return which act of this person an emoji is that was found on the card.
 
-    A ❌ is judged anew under every policy, and for whoever has its account by now, which no policy
-    tells, so that whoever may stop now is heard. A ✅ is not: one that merely still stands approves
-    nothing because somebody's authority has changed; it is whose it is where its account has
-    changed hands, for somebody else may have done as much by that account.
+    `card` is the row as it stands in the store. An emoji that was refused and then seen gone is
+    another act when it is found again.
+
+    A ❌ is judged anew under every policy, and for every owner of its account (a policy's digest
+    does not cover accounts), so that whoever may stop now is heard. A ✅ is not: one that merely
+    still stands must not approve because somebody's authority has changed. If its account has
+    changed hands, the turn names the owner: another may have done as many acts by that account.
     """
     policy, hands = law
     parts = [str(sum(review.person == sender.id for review in reviews))]
@@ -57,7 +60,7 @@ def turn_of(
 async def remember(
     world: World, card: Card, message_id: str, sender: Sender, signal: Signal
 ) -> None:
-    """Note that an emoji was refused that was heard on this message: it is not refused, and
+    """Note that an emoji that was heard on this message was refused, so that it is not refused, and
     audited, again when the card is read."""
     law, now_ms = (world.law.policy, world.hands), world.clock.now_ms()
 
@@ -73,6 +76,6 @@ async def remember(
 
 
 async def approves_it(world: World, card: Card, sender: Sender) -> bool:
-    """Say whether an approval of theirs counts for the proposal of the card."""
+    """Return whether an approval of theirs counts for the proposal of the card."""
     reviews = await world.store.read(lambda tx: tx.reviews.of(card.proposal_id))
     return any(r.person == sender.id and r.counts and approves(r) for r in reviews)

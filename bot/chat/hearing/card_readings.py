@@ -1,4 +1,7 @@
-"""Cards that are being read before a window closes: in time, or for the next attempt."""
+"""Reads cards before their windows close, in time for this attempt to close or for the next one.
+
+`bot/chat/showing/broadcast.py` calls it.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ log = logging.getLogger("signoff.surfaces")
 
 #: A surface that does not answer within this holds up neither a closing nor a quorum.
 PATIENCE_S: Final = 10.0
-#: An answer that came late counts for an attempt within so long after it came: hundreds of windows
-#: that end together are tried in rounds, and what was given on a card since is not in it.
+#: An answer that came late counts for attempts within this time after it came. Hundreds of windows
+#: that end together are tried in rounds; but what was given on a card since is not in the answer.
 _COUNTS_MS: Final = 75_000
-#: So many answers that came late may wait for an attempt.
+#: If this many readings are kept, those that no attempt will ask for any more are dropped.
 _MOST_LATE: Final = 1_000
 
 
 class _Reading:
-    """A card that is being read, in which connection, and when its answer came."""
+    """One reading of a card: its task, the connection in which it began, when its answer came."""
 
     def __init__(self, surface: Surface, card: Card, now_ms: Callable[[], int]) -> None:
         self._surface = surface
@@ -35,7 +38,7 @@ class _Reading:
 
     @property
     def stale(self) -> bool:
-        """True where its answer came and counts no more; none counts for another connection."""
+        """True if its answer came and counts no more: too long ago, or for another connection."""
         if self._came_ms is None:
             return False
         other = _heard_since(self._surface) != self._since_ms
@@ -54,16 +57,16 @@ class CardReadings:
         self._begun: dict[tuple[str, ...], _Reading] = {}
 
     def tasks(self) -> Iterator[asyncio.Task[bool]]:
-        """Yield what is under way, or waits for an attempt."""
+        """Yield the readings that are under way, or whose answers wait for an attempt."""
         return (each.task for each in self._begun.values())
 
     async def read(self, card: Card) -> bool:
-        """Read one card, in time.
+        """Read one card; return True if it was read within PATIENCE_S.
 
-        What is late is left to itself: half of a platform's call given up may keep all its later
-        ones waiting. Its answer counts for the next attempt, as long as that comes soon; where a
-        platform answers slowly no window could close otherwise. It says nothing of another message
-        in which the card stands by then.
+        A reading that is late is not cancelled: a platform's call that is given up halfway may keep
+        all its later ones waiting. Its answer counts for the next attempt if that comes soon, for
+        no window could close otherwise while a platform answers slowly. It says nothing of another
+        message in which the card stands by then.
         """
         key = (card.surface, card.proposal_id, *card.message_ids[-1:])
         begun = self._begun.get(key)
@@ -86,13 +89,13 @@ class CardReadings:
         return False
 
     def _forget_late(self) -> None:
-        """Let go of answers that no attempt came for: what they were for has ended otherwise."""
+        """Drop stale answers that no attempt asked for: their windows ended in another way."""
         if len(self._begun) >= _MOST_LATE:
             self._begun = {k: each for k, each in self._begun.items() if not each.stale}
 
 
 def went_well(task: asyncio.Task[Any]) -> bool:
-    """Say whether a task has ended with a result."""
+    """Return whether a task has ended with a result."""
     return task.done() and not task.cancelled() and task.exception() is None
 
 

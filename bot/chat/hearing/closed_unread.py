@@ -1,7 +1,8 @@
-"""Cards over which a window closed although their own surface could not be read: another was.
+"""Remembers cards whose windows closed although they could not be read: they are read later.
 
-They are read as soon as they can be. A ❌ found there came too late to take anything back: it is an
-attempt in the trail, and people are told (design section 6).
+A window closes if the card was read on any one surface (`bot/chat/showing/broadcast.py`); the
+others are read as soon as they can be. A ❌ found there came too late to take anything back: it is
+an attempt in the trail, and people are told (design section 6).
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from lifecycle.state import State
 from lifecycle.world import World
 
 _FLAG: Final = "closed_unread"
-#: So many are remembered of a surface; the newest, which people may still do something about.
+#: The newest so many of a surface are remembered: about those people may still do something.
 _MOST: Final = 200
-#: After one that could not be read, so long until the next round.
+#: After a card that could not be read, its surface has a pause of this length.
 _PAUSE_MS: Final = 20_000
 
 _Kept = Mapping[str, Sequence[str]]
 
 
 class ClosedUnread:
-    """Remembers by surface which proposals' cards are to be read yet, also across a restart."""
+    """Remembers by surface which proposals' cards are still to be read, also across a restart."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -36,9 +37,9 @@ class ClosedUnread:
         self._again_ms: dict[str, int] = {}
 
     async def note(self, cards: Collection[Card]) -> None:
-        """Remember these cards, but those of what waits for approval: it has no window that could
-        close. One whose post was not answered may stand, and be given ❌, where no row says yet.
-        Raises StoreUnavailable."""
+        """Remember these cards, except those of proposals that wait for approval: they have no
+        window that could close. A card whose post was not answered may stand, and be given ❌,
+        although no row says so yet. Raises StoreUnavailable."""
         now_ms = self._world.clock.now_ms()
         stand = [card for card in cards if card.message_ids or on_its_way(card, now_ms)]
         fresh = [card for card in stand if not await self._knows(card)]
@@ -48,7 +49,7 @@ class ClosedUnread:
     async def read(self, hearing: Collection[str], read: Callable[[Card], Awaitable[bool]]) -> None:
         """Read the next card of each surface that hears, and forget it; raises StoreUnavailable.
 
-        One a round: a platform lets few be read a minute, and most of that is for what is open.
+        It is one a round: a platform allows few readings a minute, most of them for open proposals.
         """
         now_ms = self._world.clock.now_ms()
         for surface, ids in (await self._all()).items():
@@ -110,7 +111,7 @@ def _added(cards: Sequence[Card], tx: Transaction) -> _Kept:
 
 
 def _turned(surface: str, proposal_id: str, done: bool, tx: Transaction) -> _Kept:
-    """Forget what was read; what could not be stands behind the others."""
+    """Forget a card that was read (`done`); put one that could not be read behind the others."""
     kept = dict(_kept(tx))
     others = [each for each in kept.get(surface, ()) if each != proposal_id]
     kept[surface] = others if done else [*others, proposal_id]
@@ -119,8 +120,8 @@ def _turned(surface: str, proposal_id: str, done: bool, tx: Transaction) -> _Kep
 
 
 def _ended(surface: str, proposal_id: str, tx: Transaction) -> tuple[bool, Card | None]:
-    """Say whether it has ended, and return its card; that of what has not is read with all open
-    ones."""
+    """Return whether the proposal has ended or is gone, and its card. While it is open, its card is
+    read with all other open ones."""
     proposal = _found(tx, proposal_id)
     if proposal is None:
         return True, None

@@ -1,5 +1,7 @@
-"""Copies of messages of the channel that people forward: decisions on them are told apart from
-those on what people say."""
+"""Remembers copies of channel messages that people forward.
+
+Decisions on a copy are so told apart from emoji on what people say.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ class Copies:
         self._of: OrderedDict[str, str] = OrderedDict()
 
     def note(self, message_id: str, original_id: str | None) -> None:
-        """Note a copy, whoever made it and wherever; None for what is no copy."""
+        """Note a copy, whoever made it and wherever; `original_id` is None for what is no copy."""
         if original_id is not None:
             self._of[message_id] = original_id
         while len(self._of) > _MOST:

@@ -1,8 +1,8 @@
-"""Event ids of emoji on cards: a review says by them on which message it was given.
+"""Makes and reads the event ids of emoji on cards: by them a review tells where it was given.
 
-They are kept with the review and its entry in the trail for good, and for a day among what was
-heard (`first_time`), so that each act is done once. An account may change hands: whoever finds an
-emoji adds whose it is, where somebody else may have done as much by that account.
+They are kept for good with the review and its entry in the trail, and for a day among what was
+heard (`first_time`), so that each act is carried out once. An account may change hands: code that
+finds an emoji adds its owner if another owner may have done as many acts by that account.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _GONE: Final = "gone"
 
 
 def card_lane(message_id: str, signal: Signal, who: str) -> str:
-    """Return the lane of a signal on a card: a ✅ may have to wait, and no ❌ stands behind it, nor
-    behind anybody else's."""
+    """Return the lane of a signal on a card. All ✅ of a card share a lane, and may have to wait; a
+    ❌ stands behind none of them, nor behind anybody else's ❌."""
     return f"x:{message_id}:{who}" if signal is Signal.STOP else f"m:{message_id}"
 
 
 def approved_on(lane: str) -> str | None:
-    """Return the message of a lane in which a ✅ waits; None where it is another lane."""
+    """Return the message of a lane in which ✅ wait, None if it is another lane."""
     return lane[2:] if lane.startswith("m:") else None
 
 
 def card_event(message_id: str, account: str, event_id: str) -> str:
-    """Return the event id of an emoji on a card, so that a review says where it was given, and by
-    which account."""
+    """Return the event id of an emoji that was heard: a review then tells on which message, and by
+    which account, it was given."""
     return f"{on_card(message_id)}{_BY}:{account}:{event_id}"
 
 
@@ -40,25 +40,25 @@ def on_card(message_id: str) -> str:
 
 
 def late_event(message_id: str, sender: Sender, signal: Signal, turn: int | str) -> str:
-    """Return the event id of an emoji that is found on a card; `turn` counts this person's acts."""
+    """Return the event id of an emoji found on a card; `turn` is which act it is (`acted.py`)."""
     return f"{on_card(message_id)}{_FOUND}:{sender.account}:{signal.name}:{turn}"
 
 
 def gone_event(message_id: str, account: str, turn: int, person: str) -> str:
-    """Return the event id of a ✅ that is found gone from its card; `turn` as in `late_event`. The
-    account may have been another person's before, with as many acts."""
+    """Return the event id of a ✅ that is found gone from its card; `turn` is how many reviews this
+    person has given. The account may have been another person's before, with as many."""
     return f"{on_card(message_id)}{_GONE}:{account}:{turn}:{person}"
 
 
 def given_by(message_id: str, event_id: str | None) -> str | None:
-    """Return the account whose emoji on this message an event was, None where it says none."""
+    """Return the account that gave the emoji of an event on this message, None for other events."""
     how, account = _told(message_id, event_id)
     return account if how in (_BY, _FOUND) else None
 
 
 def taken_off_by(message_id: str, event_id: str | None) -> str | None:
-    """Return the account whose ✅ on this message was taken off, or found gone, by an event; None
-    where it was of none."""
+    """Return the account whose ✅ on this message was taken off, or found gone, in an event; None
+    for other events."""
     how, account = _told(message_id, event_id)
     return account if how in (_BY, _GONE) else None
 

@@ -1,4 +1,4 @@
-"""What a reading of a card found, before the law hears of it (`catching_up.py`). It is not kept."""
+"""Holds what a reading of a card found, for `catching_up.py`. It is not stored."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from lifecycle.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Who stands under ✅ and ❌ of a card, the bot left out; `seeded`: its own ✅ stands,
-    `lacking`: one of its emoji does not, so that it has to put them there again.
+    """Who stands under ✅ and ❌ of a card, without the bot.
 
-    `asked_ms` is when the platform was asked: a ✅ heard after that was not taken back. The ✅ of
-    those `waiting` is left to what waits (`CatchingUp.waiting`).
+    `seeded` says that the bot's own ✅ stands, `lacking` that one of its two emoji does not and has
+    to be put there again. `asked_ms` is when the platform was asked (ms UTC): a ✅ heard after that
+    does not count as taken back. The ✅ of the accounts `waiting` are left to their events
+    (`CatchingUp.waiting`).
     """
 
     approving: Sequence[Sender] = ()
@@ -28,7 +29,8 @@ class Found:
 
 
 def may_be_a_stop(policy: Policy, known: Known, sender: Sender) -> bool:
-    """Say whether a ❌ may stop it, by whoever has its account or may have given it before."""
+    """Return whether a ❌ may stop the proposal: by its sender, or by the former owner of the
+    account who may have given it (`Sender.heir`)."""
     heir = sender.as_heir()
     able = [each for each in (sender, heir) if each is not None]
     return any(stops(policy, known.proposal, each) for each in able)

@@ -1,7 +1,8 @@
-"""Words that were typed before what they are about came to be: they were about something else.
+"""Refuses commands that were typed before what they name existed: they were about something else.
 
 A platform delivers again, for minutes, what nobody acknowledged. By then the bot may work with
-another database, in which an id is another proposal's, or with a copy that was brought back.
+another database, in which an id is another proposal's, or with a copy that was brought back. Slack
+needs this: it tells when something was typed.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from lifecycle.freezing import frozen_since_ms
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.world import World
 
-#: So far what is known of two clocks may be wrong.
+#: What is known of two clocks may be wrong by this much.
 _APART_MS: Final = 5_000
-#: What is about one proposal and came sooner was typed for it: the bot's clock may be ahead.
+#: A command about one proposal that comes within this time was typed for it: the bot's clock may be
+#: ahead.
 _LATE_MS: Final = 60_000
-#: A stop counts whenever it was given.
+#: The commands about one proposal that are checked. A stop is not: it counts whenever it was given.
 _OF_ONE: Final = frozenset({"approve", "retry", "settle"})
 _THAW: Final = "thaw"
 _WORDS: Final = (
@@ -30,8 +32,8 @@ _WORDS: Final = (
 
 
 async def given_before(world: World, text: str, given_ms: int | None) -> Reply | None:
-    """Return the answer to a command that was typed too early to be about what it names now, None
-    where it may be; `given_ms` is when it was typed, None where nobody knows."""
+    """Return the refusal of a command that was typed too early to be about what it names now, None
+    if it may be about that. `given_ms` is when it was typed (ms UTC), None if nobody knows."""
     word, rest = typed(text)
     if given_ms is None or word not in (*_OF_ONE, _THAW):
         return None
@@ -39,7 +41,7 @@ async def given_before(world: World, text: str, given_ms: int | None) -> Reply |
     try:
         since_ms = await world.store.read(partial(_since_ms, proposal_id))
     except RowUnreadable:
-        return None  # which the law says
+        return None  # the law will answer that
     now_ms = world.clock.now_ms()
     in_time = word != _THAW and now_ms - given_ms <= _LATE_MS
     # What lies ahead was noted by a clock that has been set back since.
@@ -50,13 +52,14 @@ async def given_before(world: World, text: str, given_ms: int | None) -> Reply |
 
 
 def given_or_heard(given_ms: int | None, now_ms: int) -> int:
-    """Return when what is heard now was given at the latest, ms UTC: a platform that tells when may
-    tell late, or once more, and what came over another one since came after it."""
+    """Return the latest time at which what is heard now can have been given, ms UTC. A platform may
+    tell of it late, or once more, and what came over another one meanwhile came after it."""
     return now_ms if given_ms is None else min(now_ms, given_ms + _APART_MS)
 
 
 def _since_ms(proposal_id: str, tx: Transaction) -> int:
-    """Return since when the proposal stands here, of none the freeze; 0 where neither does."""
+    """Return since when the proposal stands in this database, or the freeze if no id is given; 0 if
+    it does not stand."""
     if not proposal_id:
         return frozen_since_ms(tx)
     proposal = tx.proposals.get(proposal_id)

@@ -1,10 +1,10 @@
-"""Which approvals hang on a ✅ that stands on a card no more (design section 6).
+"""Finds the approvals that hang on a ✅ which does not stand on its card any more (section 6).
 
-Whoever takes off a ✅ of theirs withdraws it everywhere, whichever of them it was that counted: an
-approval that was given on another card first is withdrawn with it.
+Whoever takes off a ✅ of theirs withdraws their approval everywhere, whichever of their ✅ it was
+that counted: an approval that was given on another card first is withdrawn with it.
 
-It keeps in a card's `extra`, under `off_by_next_ms` by account, when a ✅ that had counted was
-heard to be taken off by whoever has the account by then: `incoming.py` has it written
+It keeps in a card's `extra`, under `off_by_next_ms` by account, when the next owner of an account
+was heard to take off a ✅ that had counted for another: `incoming.py` has it written
 (`note_taken_off`), `hanging` here and `counted_for_another` in `refused.py` read it, and it is
 dropped with the message.
 """
@@ -31,10 +31,10 @@ from lifecycle.review import Review
 
 
 def without(policy: Policy, surface: str, approving: Collection[Sender]) -> dict[str, str]:
-    """Return who has no ✅ among those that stand, and which their account is, "" for none.
+    """Return the people without a ✅ among those that stand, with their accounts, "" for none.
 
-    One that stands was not taken off because the platform does not vouch for its account just now:
-    it has no name then.
+    A ✅ whose account the platform does not vouch for just now has no name; it stands all the same,
+    and its giver is not among those returned.
     """
     there, named = _users(approving), {each.id for each in approving}
     accounts = {each.id: each.accounts.get(surface, "") for each in policy.people.values()}
@@ -56,8 +56,8 @@ def hanging(
     """Return the approvals of people whose ✅ stood on this card and does not any more.
 
     `absent` are the people without a ✅ there, with their accounts (`without`), `approving` those
-    whose ✅ stands; `asked_ms` is when the platform was asked, ms UTC, None for now, `now_ms`: what
-    was heard after that is not known to be gone.
+    whose ✅ stands. `asked_ms` is when the platform was asked, ms UTC, None for now; what was heard
+    between that and `now_ms` is not known to be gone.
     """
     counting = (r for r in known.reviews if r.person in absent and r.counts and approves(r))
     there = _users(approving)
@@ -68,9 +68,9 @@ def hanging(
 def given_once_more(
     known: Known, approving: Collection[Sender], asked_ms: int | None
 ) -> list[Sender]:
-    """Return whose ✅ stands again by which they have approved, after the card was cleared or the
-    next owner of their account took it off, where that is not noted. Once it is, one that goes
-    takes the approval back."""
+    """Return the people whose ✅ by which they approved stands again, after the card was cleared or
+    the next owner of their account took it off, if that is not noted yet. Once it is noted, the
+    removal of that ✅ takes the approval back."""
     counting = [review for review in known.reviews if review.counts and approves(review)]
     message_id, asked = known.card.message_ids[-1], asked_ms or 0
     return [
@@ -83,14 +83,14 @@ def given_once_more(
 
 
 def _without_ms(known: Known, sender: Sender) -> int:
-    """Return when a ✅ of theirs was last off the card though they did not take it off, 0 for
-    never."""
+    """Return when a ✅ of theirs was last off the card though they did not take it off, ms UTC; 0
+    for never."""
     return max(known.cleared_ms, off_by_next_ms(known.card, sender.account))
 
 
 def taking_back(policy: Policy, card: Card, review: Review) -> Sender:
-    """Return who took an approval back by a ✅ that is gone from the card: they may have no account
-    on its surface by now."""
+    """Return as whom an approval is taken back whose ✅ is gone from the card. Its giver may have
+    no account on that surface any more."""
     account = policy.people[review.person].accounts.get(card.surface)
     if account is not None:
         return sender_of(policy, card.surface, account)
@@ -99,8 +99,8 @@ def taking_back(policy: Policy, card: Card, review: Review) -> Sender:
 
 
 def note_taken_off(tx: Transaction, card: Card, sender: Sender, now_ms: int) -> None:
-    """Note that a ✅ was heard to be taken off, where it has counted for somebody who had the
-    account before: it was not they, and their approval stands."""
+    """Note that the sender took off a ✅ that had counted for another owner of the account: it was
+    not that person who took it off, and their approval stands."""
     stands, user = still_in(tx, card), user_of(sender.account)
     if stands is None:
         return
@@ -112,9 +112,9 @@ def note_taken_off(tx: Transaction, card: Card, sender: Sender, now_ms: int) -> 
 
 
 def _off_by_next(known: Known, account: str, review: Review, *, theirs: bool) -> bool:
-    """Say whether whoever had the account next took off the ✅ of this approval, or was told to:
-    that it is gone says nothing of who gave it. `theirs`: the account is its giver's again, or
-    still, and what was refused there may have been theirs."""
+    """Return whether the account's next owner took off the ✅ of this approval, or was told to: its
+    absence then does not say that its giver took it back. `theirs` says that the account is its
+    giver's, still or again, so that what was refused there may have been theirs."""
     heard = off_by_next_ms(known.card, account) >= known.last_given_ms(review)
     return heard or (not theirs and refused_since(known.card, account, review.at_ms))
 
@@ -134,10 +134,10 @@ def _hangs(
 def _given_here_ms(
     review: Review, known: Known, card: Card, account: str, there: Collection[str]
 ) -> int | None:
-    """Return when the ✅ of this approval that is gone was given on the card, or one beside it that
-    changed nothing more; None where there was none, or it stands.
+    """Return when the ✅ of this approval, which is gone, was given on the card (ms UTC), or one
+    beside it that changed nothing; None if there was none, or if it stands.
 
-    It is looked for by the account that gave it, which a config may have taken from them since.
+    It is looked for by the account that gave it, which a config may have taken from its giver.
     """
     message_id = card.message_ids[-1]
     here = (review.event_id or "").startswith(on_card(message_id))

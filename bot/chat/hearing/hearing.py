@@ -1,4 +1,4 @@
-"""Whether a surface hears: since when without a gap, when last, and what is wrong."""
+"""Tracks whether a surface hears: since when without a gap, when it last did, and what is wrong."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from typing import Final
 
 from bot.chat.cards.spans import about, moment_words
 
-#: Without a sign of life for so long a connection counts as deaf, whatever it says of itself.
+#: A connection without a sign of life for this long counts as deaf, whatever it says of itself.
 SILENT_AFTER_S: Final = 60
-#: After so long without a sign of life a line may be dead already: what is final is looked at.
+#: After this long without a sign of life a line may be dead already: before anything becomes final
+#: the platform is asked, or the card is read.
 FRESH_FOR_S: Final = 2
-#: So long a surface may be away before the others are told.
+#: A surface may be away for this long before people on the others are told.
 TOLD_AFTER_S: Final = 30
 _HEARD: Final = ", heard "
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A surface hears nothing: since when (ms) and why."""
+    """A surface that hears nothing: since when (ms UTC) and why."""
 
     since_ms: int
     why: str
 
 
 class Hearing:
-    """Kept by a platform's client; read by whoever closes windows or tells people.
+    """The state of a platform's connection, which its client keeps.
 
-    `gap` is True from a loss until `caught_up`; `ever` once a connection has stood.
+    Code that closes windows, or tells people, reads it. `gap` is True from a loss until
+    `caught_up`; `ever` is True once a connection has stood.
     """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
@@ -51,20 +53,20 @@ class Hearing:
 
     @property
     def silent(self) -> bool:
-        """True where the connection has shown no sign of life for too long."""
+        """True if the connection has shown no sign of life for too long."""
         return self.now_ms() - self._last_ms > SILENT_AFTER_S * 1000
 
     def began(self) -> None:
-        """A connection stands, after a gap."""
+        """Note that a connection stands, after a gap."""
         self._since_ms = self._last_ms = self.now_ms()
         self.gap = self.ever = True
 
     def alive(self) -> None:
-        """Something came, were it only a sign of life."""
+        """Note that something came, even if only a sign of life."""
         self._last_ms = self.now_ms()
 
     def lost(self, why: str) -> None:
-        """The connection is gone; the first reason since it stood is kept."""
+        """Note that the connection is gone. If it was gone already, only the reason is new."""
         if self._since_ms is not None:
             # One that was silent heard nothing before it was found dead either.
             self._lost_ms = self._last_ms if self.silent else self.now_ms()
@@ -73,7 +75,10 @@ class Hearing:
         self._since_ms, self._why, self.gap = None, why, True
 
     def resumed(self) -> None:
-        """The connection stands again and the platform has sent what was missed: no gap."""
+        """Note that the connection stands again and the platform has sent what was missed.
+
+        The loss then made no gap, but one from before it stays.
+        """
         if self._before_ms is None:
             self.began()
             return
@@ -81,12 +86,13 @@ class Hearing:
         self._last_ms = self.now_ms()
 
     def blinded(self, why: str) -> None:
-        """The connection stands, but nothing of the channel comes over it."""
+        """Note that nothing of the channel comes over the connection, even while it stands."""
         began_ms = self._lost_ms if self._since_ms is None else self.now_ms()
         self._blind = Trouble(self._blind.since_ms if self._blind else began_ms, why)
 
     def sees(self) -> bool:
-        """What is done in the channel comes over the connection; say whether it did not before."""
+        """Note that the connection brings what is done in the channel; return True if it did not
+        before."""
         was_blind, self._blind = self._blind is not None, None
         if was_blind and self._since_ms is not None:
             self.began()
@@ -96,57 +102,61 @@ class Hearing:
 
     @property
     def since_ms(self) -> int | None:
-        """Since when the connection stands, None where none does."""
+        """Since when the connection stands (ms UTC), None if none does."""
         return self._since_ms
 
     @property
     def line_ms(self) -> int | None:
-        """Since when the connection stands, or stood that may be resumed without a gap."""
+        """Since when the connection stands, or that one stood which may be resumed without a gap;
+        ms UTC, None if there is neither."""
         return self._before_ms if self._since_ms is None else self._since_ms
 
     @property
     def told_late_since_ms(self) -> int | None:
-        """While the platform sends what was missed: since when that may have happened. None where
-        all comes as it happens."""
+        """While the platform sends what was missed: since when that may have happened (ms UTC).
+        None while all comes as it happens."""
         return self._until_ms if self._since_ms is None else None
 
     def heard_ms(self, *, stops: bool) -> int:
-        """Return since when what comes now counts as heard, ms UTC.
+        """Return the time at which what comes now counts as heard, ms UTC.
 
-        Of what the platform sends because it was missed nobody knows when it was given: what came
-        over another surface meanwhile may be newer. What stops something undoes that all the same.
+        Nobody knows when something was given that the platform sends because it was missed: what
+        came over another surface meanwhile may be newer. A stop undoes that all the same, so it
+        counts as heard now.
         """
         late_ms = None if stops else self.told_late_since_ms
         return self.now_ms() if late_ms is None else late_ms
 
     def caught_up(self, since_ms: int | None = None) -> None:
-        """Everything made during the gap has been read, that before `since_ms` where given."""
+        """Note that everything from the gap has been read. With `since_ms` this counts only if the
+        connection that began then still stands."""
         if since_ms in (None, self._since_ms):
             self.gap = False
 
     def unbroken_since(self, at_ms: int | None) -> bool:
-        """Say whether nothing can have been missed since that moment.
+        """Return whether nothing can have been missed since that moment.
 
-        A line that died a moment ago looks like one on which nobody speaks: it counts up to its
-        last sign of life alone, and that must have come just now.
+        A line that died a moment ago looks like one on which nobody speaks: it counts only up to
+        its last sign of life, and that must have come just now.
         """
         return self.stood_since(at_ms) and self.fresh
 
     def stood_since(self, at_ms: int | None) -> bool:
-        """Say whether one connection stands since that moment, as far as it was heard to."""
+        """Return whether one connection has stood since that moment, as far as its signs of life
+        tell."""
         stands = self._since_ms is not None and self._blind is None
         return stands and at_ms is not None and (self._since_ms or 0) <= at_ms
 
     @property
     def fresh(self) -> bool:
-        """True where a sign of life came just now."""
+        """True if a sign of life came just now."""
         return self.now_ms() - self._last_ms <= FRESH_FOR_S * 1000
 
     def trouble(self) -> Trouble | None:
-        """Return what people on other surfaces should know, None where all is well.
+        """Return what people on other surfaces should know, None if all is well.
 
-        What follows upon another trouble, as a line that is found dead upon its silence, goes on
-        from there: nothing was heard in between.
+        A trouble that follows upon another, as when a silent line is found dead, counts since the
+        first began: nothing was heard in between.
         """
         if self._since_ms is not None and self.silent:
             return Trouble(self._last_ms, "connected, but nothing was heard")
@@ -172,5 +182,5 @@ class Hearing:
 
 
 def lasting(line: str) -> str:
-    """Return what a line for `status` says without how long ago something was heard."""
+    """Return a line for `status` without how long ago something was heard."""
     return line.partition(_HEARD)[0]

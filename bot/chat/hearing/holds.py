@@ -1,4 +1,4 @@
-"""What the stops of one surface hold while they wait, by event: from when each was heard on."""
+"""Holds what the stops of one surface are about, from when each was heard until it is processed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lifecycle.world import World
 
 
 class Holds:
-    """Lets the law know what waits; whoever began a hold is to end it, or to pass it on."""
+    """Tells the law which stops wait. Whoever began a hold must `end` it, or `pass_on`."""
 
     def __init__(self, surface: str, world: World) -> None:
         self._surface = surface
@@ -18,12 +18,15 @@ class Holds:
         self._passed_on: set[str] = set()
 
     def key(self, event_id: str) -> str:
-        """Return what the stop of this event is called over all surfaces and processes."""
+        """Return the key of this event's stop, which is unique over all surfaces and processes."""
         return key_of(self._surface, event_id)
 
     def begin(self, event_id: str, at_ms: int, stops: StopOf | None) -> bool:
-        """Let what was heard then hold what it stops from now on; True where whoever asks is to let
-        go of it, False where that is another's, or where it stops nothing."""
+        """Hold what an event stops from now on; `at_ms` is when it was heard.
+
+        Return True if the caller now owns the hold and must call `end` or `pass_on`; False if
+        another caller owns it, or if the event stops nothing.
+        """
         if stops is None:
             return False
         passed_on = event_id in self._passed_on
@@ -32,23 +35,29 @@ class Holds:
         return self._world.heard.add(stop) or passed_on
 
     def get(self, event_id: str) -> HeardStop | None:
-        """Return the stop of this event where it holds something."""
+        """Return the stop of this event if it holds something, else None."""
         return self._world.heard.get(self.key(event_id))
 
     def placed(self, event_id: str) -> bool:
-        """Say whether something must stand still until a person, or the next start, comes to it:
-        no stop is let go because of a mistake of ours."""
+        """Return whether this event's stop is about a known proposal, or about everything.
+
+        Such a stop is not let go because of a mistake of ours: it holds until a person, or the next
+        start, deals with it.
+        """
         stop = self.get(event_id)
         return stop is not None and not stop.unplaced
 
     def pass_on(self, event_id: str) -> None:
-        """Let whoever tries it otherwise begin the same hold in this turn of the loop: it ends
-        behind that, so that nothing begins in between, in whichever thread."""
+        """Keep a hold to the end of this turn of the loop, so that another caller can `begin` it.
+
+        Nothing can begin between the two owners, in whichever thread. If nobody takes it over, the
+        hold ends.
+        """
         self._passed_on.add(event_id)
         asyncio.get_running_loop().call_soon(self._ended, event_id)
 
     def end(self, event_id: str) -> None:
-        """Let go of it: it was worked, or waits for nobody."""
+        """End the hold: its event was processed, or nobody is going to process it."""
         self._world.heard.drop(self.key(event_id))
 
     def _ended(self, event_id: str) -> None:

@@ -1,4 +1,4 @@
-"""What a platform delivered: on disk before it is acknowledged, worked off afterwards, once."""
+"""Stores what a platform delivered before that is acknowledged, and then processes it, once."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from lifecycle.world import World
 log = logging.getLogger("signoff.inbox")
 
 _LONGEST_PAUSE_S: Final = 60.0
-#: So often it is tried whether a stop that stands in memory alone can be stored by now.
+#: After this long it is tried again to store a stop that is in memory alone.
 _STORED_AGAIN_S: Final = 2.0
-#: So long the last try may take, for all of them at once.
+#: The last try, as the process ends, may take this long; all stops are tried at once.
 _LAST_TRY_S: Final = 0.5
-#: So often an event is worked that met a mistake of ours, before it is let go.
+#: An event that meets a mistake of ours is processed this often before it is let go.
 _MOST_FAILURES: Final = 3
 
 Payload = Mapping[str, Any]
@@ -39,12 +39,12 @@ Take = Callable[[StopOf | None], Awaitable[Taken]]
 
 
 class Inbox:
-    """The events of one surface. Events of one lane (a person) are worked off in order.
+    """The events of one surface. Events of one lane (a person's, or a card's) keep their order.
 
-    An event id is remembered for 24 hours. What a former process stored and did not finish is
-    worked off again by `resume`, but for what nobody may have said, and what waited in a copy that
-    was brought back and is no stop; the law knows what it has done already. While one that stops
-    something waits, the law lets nothing of that be made final (`lifecycle.heard`).
+    An event id is remembered for 24 hours. `resume` processes what a former process stored and did
+    not finish, except what nobody may have said, and what waited in a copy that was brought back
+    and is no stop; the law knows what it has done already. While a stop waits, the law lets nothing
+    become final that it is about (`lifecycle.heard`).
     """
 
     def __init__(self, surface: str, world: World, work: Work) -> None:
@@ -59,31 +59,31 @@ class Inbox:
 
     @property
     def quiet(self) -> bool:
-        """True while nothing that was taken waits to be worked off."""
+        """True while nothing that was taken waits to be processed."""
         return not self._tasks
 
     @property
     def heard_out(self) -> bool:
-        """True while nothing waits that may decide: an answer to a proposal takes its time."""
+        """True while nothing waits that may decide; proposals may wait, which take their time."""
         return all(lane.startswith(PROPOSING) for lane in self.lanes)
 
     async def take(
         self, event_id: str, lane: str, payload: Payload, stops: StopOf | None = None
     ) -> bool:
-        """Store an event and work it off soon; False where it was taken before.
+        """Store an event and process it soon; return False if it was taken before.
 
-        `stops`: of what it is a stop. Raises StoreUnavailable: it must not be acknowledged then.
+        `stops` is what it is a stop of. Raises StoreUnavailable: then it must not be acknowledged.
         """
         return (await self._taken(event_id, lane, payload, self._world.clock.now_ms(), stops)).fresh
 
     async def _taken(
         self, event_id: str, lane: str, payload: Payload, now_ms: int, stops: StopOf | None
     ) -> Taken:
-        """Take what was heard then."""
+        """Take an event that was heard at `now_ms`."""
         payload = as_heard(self._world, self._surface, payload)
         new, fresh = self._holds.begin(event_id, now_ms, stops), False
         stop = self._holds.get(event_id) if stops is not None else None
-        ended = self._holds.pass_on  # to whoever works all the same what cannot be stored
+        ended = self._holds.pass_on  # to `work_unstored`, if the event cannot be stored
         try:
             taken, stop = await self._stored(event_id, lane, payload, now_ms, stop)
             fresh, ended = taken.fresh and self._begin(event_id, lane, payload), self._holds.end
@@ -103,11 +103,11 @@ class Inbox:
         *,
         once: bool | None = None,
     ) -> Coroutine[Any, Any, None]:
-        """Work what could not be stored; the law lets nothing be made final over it, from now on.
+        """Process what could not be stored; what it stops may not become final from now on.
 
-        What stops something is tried until its platform says whose it is, or until it can be
-        stored, which is tried last where the process ends over it; `once`, where it is heard again,
-        or told, as all else unless `once` is False. Raises SurfaceFailed, StoreUnavailable.
+        A stop is tried until it can be processed or stored; the last try to store it is as the
+        process ends. If `once`, it is tried one time, for it is delivered again or its sender is
+        told; so is all else, unless `once` is False. Raises SurfaceFailed, StoreUnavailable.
         """
         now_ms, once = self._world.clock.now_ms(), stops is None if once is None else once
         new = self._holds.begin(event_id, now_ms, stops)
@@ -138,7 +138,7 @@ class Inbox:
                         raise
                     self._waits(event_id, error)
                     taken = await self._stored_by_now(event_id, take, stops, pause_s)
-                    if taken is not None:  # whoever works it lets go of it, now or after a start
+                    if taken is not None:  # whoever processes it ends the hold, also after a start
                         new = new and not taken.kept
                         return
                     if self._world.ending or being_cancelled():
@@ -149,8 +149,8 @@ class Inbox:
                 self._holds.end(event_id)
 
     async def work_in_turn(self, event_id: str, lane: str, payload: Payload) -> None:
-        """Work what could not be stored, in memory alone, before what comes in its lane after it:
-        what takes it back finds it done. Raises SurfaceFailed, StoreUnavailable."""
+        """Process what could not be stored, in memory alone, before what comes after it in its
+        lane: its removal must find it done. Raises SurfaceFailed, StoreUnavailable."""
         turn = self.lanes.enter(event_id, lane, payload)
         if turn is None:
             return
@@ -166,10 +166,10 @@ class Inbox:
     async def _stored_by_now(
         self, event_id: str, take: Take, stops: StopOf | None, pause_s: float
     ) -> Taken | None:
-        """Try for so long whether it can be stored: in memory alone it would end with the process.
+        """Try for `pause_s` seconds to store it: in memory alone it would end with the process.
 
-        None where it cannot. What a person let go of holds nothing again. The last try, at the end,
-        waits for nobody.
+        Return None if it cannot be stored. A stop that a person let go of does not hold again. The
+        last try, as the process ends, is made at once.
         """
         while pause_s > 0:
             with suppress(asyncio.CancelledError):
@@ -186,10 +186,10 @@ class Inbox:
     async def _stored(
         self, event_id: str, lane: str, payload: dict[str, Any], now_ms: int, stop: HeardStop | None
     ) -> tuple[Taken, HeardStop | None]:
-        """Write it down, with what its card shows by now, which is added to the payload.
+        """Store an event with what its card shows by now, which is added to the payload.
 
-        Return what became of it, and the stop with what is known of it. What stands there although
-        nobody works it was stored, and the store could not say so.
+        Return what became of it, and the stop, with its proposal if that is known by now. An event
+        that is there although nobody processes it was stored by a write that seemed to fail.
         """
 
         def unit(tx: Transaction) -> tuple[Taken, HeardStop | None]:
@@ -204,11 +204,11 @@ class Inbox:
         return await self._world.store.write(unit)
 
     async def kept(self) -> tuple[str, ...]:
-        """Return the ids of what was stored and not finished."""
+        """Return the ids of the events that were stored and not finished."""
         return tuple(await self._world.store.read(self._kept.rows))
 
     async def resume(self) -> int:
-        """Work off what was stored and not finished; return how much that is."""
+        """Process the events that were stored and not finished; return how many they are."""
         kept, begun = await self._world.store.read(self._kept.all), self.lanes.events()
         waiting = {name: each for name, each in kept.items() if name not in begun}
         ours = {name: each for name, each in waiting.items() if self._is_worked(name, each)}
@@ -222,23 +222,23 @@ class Inbox:
         return len(ours)
 
     def _is_worked(self, event_id: str, each: KeptEvent) -> bool:
-        """Say whether it is worked after a start; a stop counts also where it waited in a copy."""
+        """Return whether it is processed after a start; a stop is also if it waited in a copy."""
         stops = self._holds.get(event_id) is not None
         return each.standing is Standing.OURS or (stops and each.standing is Standing.OF_A_COPY)
 
     async def settled(self) -> None:
-        """Wait until all that was taken is worked off."""
+        """Wait until all that was taken is processed."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 
     async def close(self) -> None:
-        """Let go; what is not finished stays on disk for the next start."""
+        """Stop processing; what is not finished stays on disk for the next start."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin(self, event_id: str, lane: str, payload: Payload) -> bool:
-        """Work it in its lane; False where it stands there already."""
+        """Process it in its lane, in a task; return False if it stands there already."""
         turn = self.lanes.enter(event_id, lane, payload)
         if turn is None:
             return False
@@ -258,7 +258,8 @@ class Inbox:
         self.lanes.leave(event_id, lane)
 
     async def _done(self, event_id: str, payload: Payload) -> bool:
-        """Work until it is done; False where the process stops first and another must go on."""
+        """Process until it is done, or met too many mistakes of ours; return False if it must be
+        kept: the process stops first, or it is a stop that still holds something."""
         pause_s, failures = 0.5, 0
         while not self._world.ending:
             await self._in_its_turn_of_the_loop()
@@ -271,7 +272,7 @@ class Inbox:
             except BaseException as error:
                 if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
                     raise
-                failures += 1  # what cannot be understood must not come back for ever
+                failures += 1  # what cannot be processed must not come back for ever
                 log.error("%s: event %s: %s", self._surface, event_id, located(error))
                 if failures >= _MOST_FAILURES:
                     return not self._holds.placed(event_id)
@@ -279,7 +280,7 @@ class Inbox:
         return False
 
     async def _paused(self, event_id: str, error: Exception, pause_s: float) -> float:
-        """Wait before it is worked again; return how long to wait the next time."""
+        """Wait before it is processed again; return how long to wait next time, in seconds."""
         self._waits(event_id, error)
         await self._world.clock.sleep(pause_s)
         return min(_LONGEST_PAUSE_S, pause_s * 2)

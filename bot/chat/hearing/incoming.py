@@ -1,7 +1,7 @@
-"""Reactions and replies, whichever the platform: found on their card and handed to the law.
+"""Turns reactions, buttons and replies of any platform into acts, and hands them to the law.
 
-It keeps nothing itself; of emoji that changed no review it has noted, in the row of the card, what
-`standing_in.py` names. Catching up reads that once the emoji is found, or gone.
+It keeps nothing itself. Of emoji that changed no review it has the notes written, in the row of the
+card, that `standing_in.py` lists; `catching_up.py` reads them once the emoji is found, or gone.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ log = logging.getLogger("signoff.surfaces")
 #: Refusals that a person need not be told of.
 _SILENT: Final = frozenset({"duplicate_event", "already_counted"})
 _ELSEWHERE: Final = Reply("Decisions count in the configured channel alone.", "wrong_place")
-#: What is said under a card of which nothing is known any more.
+#: The answer to a decision on a card of which nothing is known (any more).
 UNKNOWN: Final = Reply(
     "This card is not known here (any more), so nothing was changed. What is open is shown by the "
     "command pending.",
     "unknown_proposal",
 )
-#: What is said where a ❌ may stand on a card that cannot be looked at.
+#: The answer to an approval while a ❌ may stand on a card that cannot be read.
 UNREAD: Final = Reply(
     "The card cannot be read just now, and somebody may have stopped it meanwhile; nothing was "
     "changed. Approve again in a moment.",
@@ -57,25 +57,25 @@ UNREAD: Final = Reply(
     passing=True,
 )
 _NOT_THE_CARD: Final = "This is not the card that counts; nothing was changed. Decide on that one."
-#: A former process heard it and ended; whether it was refused for good is found on the card.
+#: A former process heard it before it ended; the card tells whether it was refused for good.
 _ONCE_MORE: Final = "duplicate_event"
 _PASSING: Final = frozenset({"audit_unavailable", "still_running"})
 
 
 def counts_later(reply: Reply) -> bool:
-    """Say whether a refusal passes: the emoji counts when it is found on its card again."""
+    """Return whether a refusal is passing: the emoji counts when it is found on its card again."""
     return reply.passing or reply.code in _PASSING
 
 
 def hint_of(reply: Reply | None) -> str | None:
-    """Return the one short note to the person, None where none is due."""
+    """Return the one short note to the person, None if none is due."""
     if reply is None or reply.done or reply.code in _SILENT:
         return None
     return reply.words
 
 
 class Incoming:
-    """Makes acts of what was done on a message. `in_place`: in the configured channel."""
+    """Makes acts of what was done on a message; `in_place` says: in the configured channel."""
 
     def __init__(self, workflow: Workflow, surface: str) -> None:
         self._workflow = workflow
@@ -93,11 +93,11 @@ class Incoming:
         in_place: bool,
         given_ms: int | None = None,
     ) -> Reply | None:
-        """Carry out an emoji; None where it means nothing and nobody need be told.
+        """Carry out an emoji; return None if it means nothing and nobody need be told.
 
-        UNKNOWN where it stands on no card: who gave it is told so if the message looks like one.
-        `given_ms` is when it was given, where the platform may tell of it late. Raises
-        StoreUnavailable where it takes back what cannot be written now.
+        UNKNOWN if it stands on no card: its giver is told so if the message looks like one.
+        `given_ms` is when it was given (ms UTC), if the platform may tell of it late. Raises
+        StoreUnavailable if a ✅ was taken off and that cannot be written now.
         """
         card = await self.card(message_id) if in_place else None
         if not added and (card is None or signal is Signal.STOP):
@@ -125,7 +125,7 @@ class Incoming:
         return reply
 
     async def seen_gone(self, card: Card, message_id: str, sender: Sender) -> None:
-        """Note that a ✅ that counted for nothing was taken off: the next one is a new one."""
+        """Note that a ✅ that counted for nothing was taken off: the next one is a new act."""
         await self._changed(as_it_stood_in(card, message_id), sender, added=False)
 
     async def pressed(
@@ -137,7 +137,7 @@ class Incoming:
         *,
         in_place: bool = True,
     ) -> Reply:
-        """Carry out a button of a card: the same law as the emoji. Raises SurfaceFailed where the
+        """Carry out a button of a card, by the same law as the emoji. Raises SurfaceFailed if the
         card may not be written down yet."""
         if not in_place:
             await self._workflow.note_ignored("", sender, "wrong_place")
@@ -157,9 +157,9 @@ class Incoming:
 
     async def replied(self, sender: Sender, message_id: str, words: str) -> Reply | None:
         """Take words under a card as the reason of the sender's bare ❌, or under a question as its
-        answer; None where neither waits for the sender's words.
+        answer; return None if neither waits for the sender's words.
 
-        Raises SurfaceFailed where a ❌ was heard there that is not worked yet: it may be theirs.
+        Raises SurfaceFailed if a ❌ was heard there that is not processed yet: it may be theirs.
         """
         if not words.strip():
             return None
@@ -172,8 +172,8 @@ class Incoming:
         return await self._answered(sender, message_id, words.strip()) if card is None else None
 
     def _is_being_stopped(self, card: Card | None, message_id: str, sender: Sender) -> bool:
-        """Say whether a ❌ was heard there that is still being worked, and not for long, or one of
-        theirs waits for the store."""
+        """Return whether a ❌ heard there less than a minute ago is still being processed, or one
+        of the sender's waits for the store."""
         heard, now_ms = self._workflow.world.heard, self._workflow.world.clock.now_ms()
         if card is None:
             stops = [each for each in heard.unplaced() if each.message_id == message_id]
@@ -184,7 +184,7 @@ class Incoming:
         return any(now_ms - each.at_ms < OVERDUE_MS for each in stops)
 
     async def _answered(self, sender: Sender, message_id: str, words: str) -> Reply | None:
-        """Give an agent its answer: the first reply of a reviewer; what others say is talk."""
+        """Give an agent its answer, which is the first reply of a reviewer; all else is talk."""
         world = self._workflow.world
         if not may_answer(world.moment(), sender):
             return None
@@ -219,19 +219,19 @@ class Incoming:
         return await store.read(lambda tx: tx.cards.find(self._surface, message_id))
 
     async def open(self, card: Card) -> bool:
-        """Say whether the card is of something that has not ended: nobody reads it else."""
+        """Return whether the card's proposal has not ended: else nobody reads the card."""
         store = self._workflow.world.store
         found = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
         return found is not None and not found.terminal
 
     async def knows(self, proposal_id: str) -> bool:
-        """Say whether there is such a proposal: a card of it that no row names will be found."""
+        """Return whether there is such a proposal: a card of it that no row names will be found."""
         store = self._workflow.world.store
         return await store.read(lambda tx: tx.proposals.get(proposal_id)) is not None
 
     async def on_no_card(self, proposal_id: str) -> Reply | None:
-        """Say why a decision had no effect on what looks like a card of this proposal and is in no
-        row; None where its card may not be written down yet: then it is read."""
+        """Return why a decision had no effect on a message that looks like a card of this proposal
+        and is in no row; None if that card may not be written down yet: then it is read."""
         if not await self.knows(proposal_id):
             return UNKNOWN
         store = self._workflow.world.store
@@ -248,19 +248,20 @@ class Incoming:
         return stopper_of(proposal) == sender.identity and now_ms < proposal.reason_due_ms
 
     async def _found(self, card: Card, sender: Sender, signal: Signal, given_ms: int) -> bool:
-        """Say whether it is told of late, and was found on its card before."""
+        """Return whether an emoji that is told of late was found on its card before."""
         act, store = (card, sender, signal, given_ms), self._workflow.world.store
         policy = self._workflow.policy
         return await store.read(lambda tx: heard_already(tx, policy, *act))
 
     async def _gone(self, card: Card | None, message_id: str, sender: Sender, what: Signal) -> None:
-        """What was taken off and decided nothing leaves no row; the next one is a new one."""
+        """Note that an emoji which decided nothing is off, without an entry in the trail: the next
+        one is a new act."""
         if card is not None:
             here, gone = as_it_stood_in(card, message_id), [(sender.account, what)]
             await self._workflow.world.write(lambda tx: note_gone(tx, here, gone))
 
     async def _given(self, card: Card, sender: Sender, reply: Reply) -> None:
-        """Keep whose a ✅ is that counts later, or may: a former process may not have noted it."""
+        """Note whose a ✅ is that counts later, or may: a former process may not have noted it."""
         again, key = reply.code == _ONCE_MORE, (sender.account, Signal.APPROVE)
         if not (again and is_refused(card, key)):
             keep = keep_unjudged if again or counts_later(reply) else keep_judged
@@ -268,7 +269,7 @@ class Incoming:
         await keep_heard(self._workflow.world, card, sender)
 
     async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
-        """Keep what a ✅ that changed no review says about those that will be found there."""
+        """Note what a ✅ that changed no review tells about those that will be found there."""
         world = self._workflow.world
         now_ms, shown = world.clock.now_ms(), shown_when_heard(card) or 0
 

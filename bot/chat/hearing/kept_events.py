@@ -1,4 +1,4 @@
-"""What the inbox of one surface keeps: under a seal, and each event in a place of its own."""
+"""Keeps the events of one surface's inbox in the store, sealed, and each in a place of its own."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from lifecycle.permit import KeyRing
 from lifecycle.ports import Transaction
 from lifecycle.sealing import holds, sealed
 
-#: What stands for all that was kept where somebody wrote over it.
+#: The event id that stands for all that a page kept, if somebody wrote over the page.
 _NO_ROWS: Final = "?"
-#: So many stand on the first page. In a flood the others stand on pages of their own, each event on
-#: the one that its id says: none is written, or read, for all those that wait.
+#: The first page holds this many events. In a flood the others stand on further pages, each on the
+#: one that its id chooses, so that no page is written, or read, for all that wait.
 _FIRST_PAGE: Final = 64
 _MORE_PAGES: Final = 256
 
 
 class Standing(Enum):
-    """Whether what is kept may be worked.
+    """Tells whether a kept event may be processed.
 
-    OURS is as a process of ours kept it; OF_A_COPY as well, but before the copy was made that was
-    brought back since: it may have been worked after that. UNSEALED is as older versions kept it,
-    or as nobody said it. CHANGED is as nobody said it.
+    OURS: it is as a process of ours kept it. OF_A_COPY: so it is, but from before the copy was made
+    that was brought back since, and it may have been processed after that. UNSEALED: an older
+    version kept it without a seal, or somebody made it up. CHANGED: its seal does not fit it, so
+    nobody said it.
     """
 
     OURS = "ours"
@@ -45,15 +46,15 @@ class KeptEvent:
 
 
 class Taken(NamedTuple):
-    """What became of an event that was to be stored: `fresh` where it is worked by that, `kept`
-    where it, or another delivery of it, stands until it was worked."""
+    """What became of an event that was to be stored. `fresh`: it is processed because of that.
+    `kept`: it, or another delivery of it, stays stored until it was processed."""
 
     fresh: bool
     kept: bool
 
 
 class KeptEvents:
-    """The events of one surface, by id. All is done within units and views of the store."""
+    """The events of one surface, by id. All methods run within units and views of the store."""
 
     def __init__(self, surface: str, ring: KeyRing) -> None:
         self.surface = surface
@@ -62,8 +63,8 @@ class KeptEvents:
         self._last = f"{self._flag}:last"
 
     def put(self, tx: Transaction, event_id: str, lane: str, payload: Mapping[str, Any]) -> None:
-        """Keep an event in the first place that is free: in a flood of long ones none is written
-        again because another comes."""
+        """Keep an event in the first free place: in a flood of long events none is written again
+        because another comes."""
         page, rows = self._flag, self._on(tx, self._flag)
         if len(rows) >= _FIRST_PAGE and event_id not in rows:
             page = self._page_of(event_id)
@@ -76,7 +77,7 @@ class KeptEvents:
         tx.flags.put(page, rows | {event_id: row})
 
     def drop(self, tx: Transaction, event_id: str) -> None:
-        """Keep it no more."""
+        """Remove an event."""
         for page in self._pages() if event_id == _NO_ROWS else self._may_stand_on(event_id):
             rows = self._on(tx, page)
             if event_id in rows:
@@ -91,7 +92,7 @@ class KeptEvents:
 
     def all(self, tx: Transaction) -> dict[str, KeptEvent]:
         """Return every event with its payload, in the order in which they came: what somebody did
-        and then took back must not be worked the other way round."""
+        and then took back must not be processed the other way round."""
         copy = noted_copy(tx)
         return {
             event_id: self._event(tx, page, event_id, row, copy)
@@ -101,8 +102,8 @@ class KeptEvents:
     def again(
         self, tx: Transaction, event_id: str, *, resumed: bool
     ) -> tuple[Taken, Mapping[str, Any]]:
-        """Return what becomes of an event that was stored before, and its payload where it is
-        worked: once what a former process left is `resumed`, and as a process of ours kept it."""
+        """Return what becomes of an event that was stored before, and its payload if it is now
+        processed: once what a former process left is `resumed`, if a process of ours kept it."""
         for page in self._may_stand_on(event_id):
             row = self._on(tx, page).get(event_id)
             if row is not None:
@@ -124,8 +125,8 @@ class KeptEvents:
         return KeptEvent(standing, str(lane), payload or {})
 
     def _in_order(self, tx: Transaction) -> list[tuple[str, str, dict[str, Any]]]:
-        """Return each row with its page and id; a page alone does not say what came before what
-        stands on another."""
+        """Return each row with its page and id, by number: events on different pages have no other
+        order."""
         found = [
             (page, event_id, row)
             for page in self._pages()
@@ -169,6 +170,6 @@ def _number(noted: Any) -> int:
 
 
 def _free(rows: Mapping[str, Mapping[str, Any]]) -> int:
-    """Return the first place that nobody has."""
+    """Return the first place that no event has."""
     taken = [each.get("place") for each in rows.values()]
     return next(number for number in range(len(taken) + 1) if number not in taken)

@@ -1,9 +1,9 @@
-"""What the law has heard of one proposal, as a card that is read is compared with it.
+"""Reads what the law has heard of one proposal, so that a card that is read is compared with it.
 
-It keeps in a card's `extra`, with the row for good: `cleared_ms`, when the card was cleared;
-`unseeded`, in which message the bot's own ✅ lacked; `given_ms`, when people whose approval counted
-gave a ✅ once more; `posted_version` and `shown_since`, what its message can show and since when;
-`in_doubt`, until its post is found. Readings, moderators (`moderated.py`) and `showing/` write them
+It keeps in a card's `extra`, with the row for good: `cleared_ms`, when the card was cleared of
+emoji; `unseeded`, which message lacked the bot's own ✅; `given_ms`, when people whose approval
+counted gave a ✅ once more; `posted_version` and `shown_since`, what its message can show and since
+when; `in_doubt`, that its post is not found yet. Readings, `moderated.py` and `showing/` write them
 by the functions here; `known_of`, `shown_at`, `may_stand` and `on_its_way` read them.
 """
 
@@ -35,34 +35,36 @@ from lifecycle.review import Review
 from lifecycle.state import State
 
 _CLEARED: Final = "cleared_ms"
-#: In which message of a card the bot's own ✅ lacked when it was last read.
+#: The message of a card that lacked the bot's own ✅ when it was last read.
 _UNSEEDED: Final = "unseeded"
 _GIVEN: Final = "given_ms"
 _POSTED_AT: Final = "posted_version"
 _SHOWN_SINCE: Final = "shown_since"
-#: Of a card that may stand unnoted: until when the platform wants to be left alone.
+#: For a card that may stand although no row says where: until when the platform is left alone.
 _IN_DOUBT: Final = "in_doubt"
-#: Of so many renderings of a message it is remembered since when they stand.
+#: For this many renderings of a message it is remembered since when each was shown.
 _MOST_RENDERINGS: Final = 8
-#: Which approval of people it was that they were told of last that it is void (`void.py`).
+#: By person: when the approval was given of which they were last told that it is void (`void.py`).
 TOLD: Final = "told_ms"
-#: What a card shows whose message was emptied: less than anything that is decided on.
+#: The version that a card shows if its message was emptied: less than anybody decides on.
 HIDDEN: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A proposal that has not ended, with its reviews.
+    """A proposal that has not ended, with its reviews and the row of its card. Times in ms UTC.
 
-    `seen_gone` are people whose ✅ was seen taken off this very card after they last gave it, with
-    the accounts whose ✅ it was, `back_ms` is when people took their approval back, wherever that
-    was; `cleared_ms` is when somebody cleared the card, `given_ms` when people whose approval
-    counted already gave their ✅ once more; `short` says that the quorum is there but was not when
-    it was counted, somebody's membership being unknown then; `told_ms` which approval of people it
-    was that they were told of last that it is void. `gone_version` is what the card
-    showed when somebody's ✅ was last seen off it, `posted_version` the first that its message can
-    have shown. `unseeded` says that the bot's own ✅ lacked already when the card was last read.
-    `card` is its row.
+    - `seen_gone`: whose ✅ was seen taken off this very card after they last gave it, with the
+      accounts of those ✅
+    - `back_ms`: when people took their approval back, wherever that was
+    - `cleared_ms`: when somebody cleared the card of emoji
+    - `given_ms`: when people whose approval counted already gave their ✅ once more
+    - `told_ms`: when the approval was given of which people were last told that it is void
+    - `gone_version`: what the card showed when somebody's ✅ was last seen off it
+    - `posted_version`: the first version that its message can have shown
+    - `short`: the quorum is there but was not when it was counted, for somebody's membership was
+      unknown then
+    - `unseeded`: the bot's own ✅ lacked already when the card was last read
     """
 
     proposal: Proposal
@@ -90,7 +92,7 @@ class Known:
 
 
 def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
-    """Read it; None where nothing on a card changes anything any more."""
+    """Return what is known of a card's proposal; None if nothing on the card matters any more."""
     proposal = tx.proposals.get(card.proposal_id)
     stands = tx.cards.get(card.proposal_id, card.surface)
     if proposal is None or proposal.terminal or stands is None or not card.message_ids:
@@ -120,7 +122,7 @@ def known_of(tx: Transaction, policy: Policy, card: Card) -> Known | None:
 
 
 def closed_of(tx: Transaction, card: Card) -> Proposal | None:
-    """Return the proposal of this card where its window has closed unopposed, None else."""
+    """Return the proposal of this card if its window has closed unopposed, else None."""
     proposal = tx.proposals.get(card.proposal_id)
     stands = tx.cards.get(card.proposal_id, card.surface)
     if proposal is None or stands is None or not stands.message_ids:
@@ -136,8 +138,8 @@ def note_cleared(tx: Transaction, card: Card, now_ms: int) -> None:
 
 
 def note_seeded(tx: Transaction, card: Card, *, seeded: bool) -> None:
-    """Note whether the bot's own ✅ stands on a card that was read: where it lacked before, nobody
-    cleared the card."""
+    """Note whether the bot's own ✅ stands on a card that was read: if it lacked before already,
+    its absence does not say that somebody cleared the card."""
     stands = still_in(tx, card)
     if stands is not None:
         extra = {name: value for name, value in stands.extra.items() if name != _UNSEEDED}
@@ -155,10 +157,10 @@ def note_changed(
     added: bool,
     account: str,
 ) -> None:
-    """Note a ✅ given that changed no review, or taken off; the card showed `shown` then.
+    """Note that a ✅ which changed no review was given, or taken off; the card showed `shown` then.
 
-    Given, it matters where the card was cleared before, or the ✅ was taken off by whoever had the
-    account next; taken off, where an approval is void, or where a ✅ may have been refused because
+    A ✅ given matters if the card was cleared before, or the next owner of an account took one off.
+    A ✅ taken off matters if its giver's approval is void, or if it may have been refused because
     the card did not show what was decided on.
     """
     stands = still_in(tx, card)
@@ -178,48 +180,49 @@ def _was_judged_anew(tx: Transaction, card: Card) -> bool:
 
 
 def posted_at(card: Card, version: int) -> Card:
-    """Note the version that is about to be posted: its message shows nothing that came before."""
+    """Return the card with the version about to be posted: its message shows nothing older."""
     extra = {name: value for name, value in card.extra.items() if name != _IN_DOUBT}
     return replace(card, extra={**extra, _POSTED_AT: version})
 
 
 def not_posted(card: Card, *, for_certain: bool, not_before_ms: int) -> Card:
-    """Note that its post failed, `for_certain` or not. What may stand once may stand until it is
-    found. `not_before_ms` is the platform's own word on when to come back, 0 for none."""
+    """Return the card after its post failed, `for_certain` or not. If it may stand once, it may
+    stand until it is found. `not_before_ms` is the platform's own word on when to come back (ms
+    UTC), 0 for none."""
     if card.delivered or (for_certain and _IN_DOUBT not in card.extra):
         return card
     return replace(card, extra={**card.extra, _IN_DOUBT: not_before_ms})
 
 
 def may_stand(card: Card, now_ms: int) -> bool:
-    """Say whether it may stand although no row says where, and the platform may be asked now."""
+    """Return whether it may stand although no row says where, and the platform may be asked now."""
     not_before_ms = card.extra.get(_IN_DOUBT)
     return not card.delivered and not_before_ms is not None and not_before_ms <= now_ms
 
 
 def on_its_way(card: Card, now_ms: int) -> bool:
-    """Say whether it is being posted, or may stand already; not where the platform refused it."""
+    """Return whether it is being posted, or may stand already; not if the platform refused it."""
     tried = card.attempts == 0 or card.retry_at_ms <= now_ms or _IN_DOUBT in card.extra
     return bool(card.claim) and not card.delivered and tried
 
 
 def in_doubt(card: Card) -> bool:
-    """Say whether a post of it was begun and nobody knows whether it stands: it is looked for, also
-    where what it was about has ended."""
+    """Return whether a post of it was begun and nobody knows whether it stands: such a card is
+    looked for, even if its proposal has ended."""
     begun = bool(card.claim) and not card.delivered
     return begun and (card.attempts == 0 or _IN_DOUBT in card.extra)
 
 
 def deleted_since(card: Card, fresh: Card, message_id: str) -> bool:
-    """Say whether the message in which a card was edited was noted as deleted, or as empty,
-    meanwhile; one that was edited since it was known to show nothing, or not all, too."""
+    """Return whether the row of a card changed while its message was edited: the message was noted
+    as deleted or empty, or was shown anew after it was known to show nothing, or not all."""
     edited = message_id in card.message_ids[-1:] and fresh.message_ids == card.message_ids
     stood, stands = (card.shown_version, card.delivered), (fresh.shown_version, fresh.delivered)
     return edited and stands != stood
 
 
 def shown_since(card: Card, now_ms: int) -> Card:
-    """Note that from now on its message shows what the card is written down to show."""
+    """Return the card with the note that from now on its message shows `shown_version`."""
     posted, version = int(card.extra.get(_POSTED_AT, 0)), card.shown_version
     before = [e for e in card.extra.get(_SHOWN_SINCE, ()) if posted <= e[0] < version]
     since = [*before, [version, now_ms]][-_MOST_RENDERINGS:]
@@ -227,7 +230,7 @@ def shown_since(card: Card, now_ms: int) -> Card:
 
 
 def shown_at(card: Card, at_ms: int) -> int:
-    """Return the least that its message showed then, which may be long ago."""
+    """Return the least version that its message showed at `at_ms`, which may be long ago."""
     since = card.extra.get(_SHOWN_SINCE)
     if not since:
         return card.shown_version  # nobody noted it
@@ -237,21 +240,21 @@ def shown_at(card: Card, at_ms: int) -> int:
 
 
 def stops(policy: Policy, proposal: Proposal, sender: Sender) -> bool:
-    """Say whether a ❌ of theirs may stop it."""
+    """Return whether a ❌ of the sender may stop the proposal."""
     tool = policy.tools.get(proposal.tool)
     by_person = sender.kind is ActorKind.PERSON and sender.id is not None
     if tool is None:
-        return by_person  # the law says who may, where the tool has left the config
+        return by_person  # if the tool has left the config, the law says who may
     return by_person and may_stop(policy, tool, proposal.actor, str(sender.id)) is None
 
 
 def seen_off(known: Known, absent: Mapping[str, str], asked_ms: int | None) -> set[str]:
-    """Return whose approval was void already when the card was read, with no ✅ of theirs on it:
-    they are among the `absent`, with their accounts.
+    """Return who of the `absent` (people without a ✅ on the card, with their accounts) had a void
+    approval already when the card was read, and whose ✅ is not noted as gone.
 
-    One that is found there later is a new decision. Of what became void while it was read nobody
-    knows whether the ✅ came before: where somebody took it back its time says so, and else what
-    the card showed then.
+    A ✅ of theirs that is found there later is a new decision. If an approval became void while the
+    card was read, nobody knows whether a ✅ came before that: if its giver took it back, the time
+    tells, else what the card showed then.
     """
     if asked_ms is None:
         return set()

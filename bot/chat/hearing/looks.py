@@ -1,4 +1,4 @@
-"""Looks at messages of ours on which somebody decided and which are no card that is known."""
+"""Looks at messages of ours on which somebody decided although they are no card that is known."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any, Final
 
 from lifecycle.ports import Clock
 
-#: What a look has found is taken for true for so long.
+#: What a look has found counts as true for this long.
 _TRUE_FOR_MS: Final = 600_000
-#: So many looks in that time one account may cause: anybody can react, and cards are read through
+#: One account may cause this many looks in that time: anybody can react, and cards are read through
 #: the same narrow door.
 _MOST_OF_ONE: Final = 5
 _MOST: Final = 4_096
 
 
 class Looks:
-    """Asks the platform whether a message is a card by its looks, once a message, few times for
-    one account. It is asked for a note alone, so that none of it decides anything."""
+    """Asks the platform whether a message looks like a card: once a message, few times for one
+    account. The answer serves only a note to a person; nothing is decided by it."""
 
     def __init__(self, clock: Clock, look: Callable[[str], Awaitable[str | None]]) -> None:
-        """`look` returns which proposal's card a message is, None for none; what it raises goes
+        """`look` returns which proposal's card a message is, None for none; what it raises passes
         through."""
         self._clock = clock
         self._look = look
@@ -31,8 +31,8 @@ class Looks:
         self._asked: OrderedDict[str, deque[int]] = OrderedDict()
 
     async def card_in(self, message_id: str, account: str) -> str | None:
-        """Return which proposal's card the message is; None where it is none, and where this
-        account has made the bot look too often."""
+        """Return which proposal's card the message is; None if it is none, or if this account has
+        made the bot look too often."""
         async with self._lock:
             now_ms = self._clock.now_ms()
             at_ms, proposal_id = self._found.get(message_id, (now_ms - _TRUE_FOR_MS, None))

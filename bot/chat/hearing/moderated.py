@@ -1,5 +1,7 @@
-"""What moderators do to cards: deleted, emptied, or cleared of emoji. It is noted, and changes no
-review."""
+"""Notes what moderators do to cards: delete them, empty them, or clear them of emoji.
+
+None of that changes a review. A card that was deleted or emptied is shown again.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,18 @@ from lifecycle.world import World
 
 #: How often a card was deleted soon after it was posted.
 _TIMES: Final = "deleted_times"
-#: One that stood for so long is posted again at once, and what was before is forgotten.
+#: A card that stood for this long is posted again at once, and earlier deletions are forgotten.
 _STOOD_MS: Final = 60_000
-#: So often a card is posted again at once all the same; then after pauses that grow.
+#: Any other card is posted again at once this often; then after pauses that grow.
 _AT_ONCE: Final = 3
 _LONGEST_PAUSE_MS: Final = 60_000
-#: How often a card was emptied. Whoever does it again and again is answered ever slower.
+#: How often a card was emptied. The more often it was, the later it is shown again.
 _HIDDEN_TIMES: Final = "hidden_times"
 
 
 async def card_deleted(world: World, surface: str, message_id: str) -> bool:
-    """Note that a card was deleted and have it posted again; False where it is no current card, or
-    is known to be deleted."""
+    """Note that a card was deleted and have it posted again; return False if it is no current card,
+    or is known to be deleted."""
     moment = world.moment()
     return await world.write(lambda tx: note_deleted(tx, moment, surface, message_id))
 
@@ -49,8 +51,11 @@ def note_deleted(tx: Transaction, moment: Moment, surface: str, message_id: str)
 
 
 def _to_be_posted(card: Card, now_ms: int) -> Card:
-    """Return a card that was deleted. What deletes every card at once, as bots do that keep a
-    channel clean, is answered ever slower: each post would bring the next."""
+    """Return the row of a card that was deleted, to be posted again.
+
+    The pauses grow, for a bot that keeps the channel clean deletes every card at once, and each
+    post would bring the next one.
+    """
     stood = now_ms - (card.posted_at_ms or 0) >= _STOOD_MS
     times = 0 if stood else int(card.extra.get(_TIMES, 0))
     pause_ms = min(_LONGEST_PAUSE_MS, 1000 * (2 ** min(max(0, times - _AT_ONCE + 1), 10) - 1))
@@ -66,10 +71,10 @@ def _to_be_posted(card: Card, now_ms: int) -> Card:
 
 
 async def card_hidden(world: World, surface: str, message_id: str) -> bool:
-    """Note that a card shows nothing any more, and have it shown again; False where it is no
+    """Note that a card shows nothing any more, and have it shown again; return False if it is no
     current card.
 
-    Nothing begins before it does again; what was approved on it before stands.
+    Nothing begins before it shows again; what was approved on it before stands.
     """
     moment = world.moment()
     return await world.write(lambda tx: note_hidden(tx, moment, surface, message_id))
@@ -88,7 +93,7 @@ def note_hidden(tx: Transaction, moment: Moment, surface: str, message_id: str) 
 
 
 def _to_be_shown(card: Card, now_ms: int) -> Card:
-    """Return a card that was emptied: what it shows now is less than anything people decide on."""
+    """Return the row of a card that was emptied: it shows less now than people ever decide on."""
     times = int(card.extra.get(_HIDDEN_TIMES, 0))
     pause_ms = min(_LONGEST_PAUSE_MS, 1000 * (2 ** min(times, 10) - 1))
     return replace(
@@ -104,9 +109,9 @@ def _to_be_shown(card: Card, now_ms: int) -> Card:
 async def card_cleared(
     world: World, surface: str, message_id: str, signal: Signal | None
 ) -> Card | None:
-    """Note that somebody cleared a card of its emoji, all or one kind.
+    """Note that somebody cleared a card of its emoji, all (`signal` None) or one kind.
 
-    None where it is no current card.
+    Return the card, None if it is no current card.
     """
     moment = world.moment()
 
@@ -125,7 +130,7 @@ async def card_cleared(
 def _noted(
     tx: Transaction, moment: Moment, kind: EventKind, surface: str, message_id: str
 ) -> tuple[Card, Proposal] | None:
-    """Write the row of it; None where no card stands in this message by now."""
+    """Write the entry; return the card and its proposal, None if no card stands in this message."""
     card = tx.cards.find(surface, message_id)
     proposal = tx.proposals.get(card.proposal_id) if card else None
     if card is None or proposal is None or message_id != card.message_ids[-1]:

@@ -1,4 +1,4 @@
-"""What an inbox kept and no start works: people are told, who can say it again."""
+"""Drops events that an inbox kept and no start processes; people are told and can repeat them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _CODES: Final = {
 def discard(
     kept: KeptEvents, left: Mapping[str, Standing], moment: Moment, tx: Transaction
 ) -> None:
-    """Keep these events no more: nobody may have said them, or they may be done. What one of them
-    may have stopped stands still all the same."""
+    """Drop these events and announce it: nobody may have said them, or they may be done already.
+    What one of them may have stopped stands still all the same."""
     surface = kept.surface
     nobody = Act("", Sender(surface, None, None))
     for event_id, standing in sorted(left.items()):

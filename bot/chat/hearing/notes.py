@@ -1,4 +1,4 @@
-"""Short notes to people whose attempt had no effect: one each, not a shower (design section 6)."""
+"""Limits notes to people whose attempt had no effect: one each, not a shower (design section 6)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Notes:
         self._said: OrderedDict[tuple[str, ...], int] = OrderedDict()
 
     def first(self, account: str, *about: str) -> bool:
-        """Say whether this is new to the account, and remember that it was told."""
+        """Return whether this is new to the account, and remember that it was told."""
         key, now_ms = (account, *about), self._clock.now_ms()
         said_ms = self._said.get(key)
         if said_ms is not None and now_ms - said_ms < _SILENT_MS:
@@ -33,10 +33,10 @@ class Notes:
         return True
 
     def first_on(self, message_id: str, account: str, reply: Reply) -> bool:
-        """Say the same of the answer to what somebody did on a message.
+        """Return the same for the answer to what somebody did on a message.
 
-        What has ended is told once, whichever signal it was; a card that nobody knows any more is
-        told of once, however many there are.
+        That a proposal has ended is told once, whichever signal was given; that a card is unknown,
+        once for all such cards.
         """
         if reply.code == "unknown_proposal":
             return self.first(account, "", reply.code)

@@ -1,7 +1,7 @@
-"""Before a ✅ counts on one surface: what stands under ❌ on the others (design section 6).
+"""Looks for a ❌ on the other surfaces before a ✅ counts on one (design section 6).
 
-Two surfaces are two ears. After a restart, or a gap, one hears again before the other, and the ❌
-that was given first may stand where nobody has looked yet.
+After a restart, or a gap, one surface hears again before the other, and the ❌ that was given first
+may stand where nobody has looked yet.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.surfaces")
 
-#: One look waits so long for a platform; what is late is left to itself.
+#: One look waits this long for a platform; a look that is late goes on without being waited for.
 _ANSWERED_S: Final = 2.0
-#: A ✅ waits so long for the other surfaces, then it counts.
+#: A ✅ waits this long for the other surfaces, then it counts.
 WAITED_MS: Final = 10_000
 _AGAIN_S: Final = 0.5
-#: After so long it is another wait.
+#: A wait that began longer ago than this is over; then another one begins.
 _ANEW_MS: Final = 60_000
 _MOST: Final = 1_000
 
@@ -38,15 +38,15 @@ class HearsStops(Protocol):
     name: str
 
     async def stops_heard(self, proposal_id: str) -> bool:
-        """Hear what stands under ❌ of the proposal's card, where something may have been missed
-        that was not read since; False where it cannot be read now."""
+        """Hear every ❌ on the proposal's card, if something may have been missed that was not read
+        since; return False if it cannot be read now."""
 
     def trouble(self) -> Trouble | None:
-        """Return what people on other surfaces were told, None where all is well."""
+        """Return what people on other surfaces were told, None if all is well."""
 
 
 class Ears:
-    """All surfaces, for whoever asks what the others have heard."""
+    """All surfaces, for code that asks what the others have heard."""
 
     def __init__(self, surfaces: Mapping[str, object]) -> None:
         self._surfaces = surfaces
@@ -55,14 +55,14 @@ class Ears:
     async def hear_others(
         self, world: World, proposal_id: str, but: str
     ) -> tuple[bool, Sequence[Card]]:
-        """Look at the proposal's other cards on surfaces that are in a gap; return whether a ✅ may
-        count, and which of them nobody could look at.
+        """Look at the proposal's cards on surfaces that are in a gap, `but` one; return whether a
+        ✅ may count, and the cards that nobody could look at.
 
-        Of a surface in trouble people were told to decide elsewhere: it is looked at, and not
-        waited for. Nor is a card that may stand where no row says: it can be looked at nowhere.
+        A surface in trouble is looked at but not waited for: people were told to decide elsewhere.
+        Nor is a card waited for that may stand although no row says where: nobody can look at it.
         """
         asked, looked = dict[str, Card](), dict[str, tuple[HearsStops, Card, bool]]()
-        # What is shown somewhere while the others are looked at may have stood there unnoted.
+        # A card that is written down while others are looked at may have stood there before that.
         while fresh := await moved(world, proposal_id, asked):
             asked.update((card.surface, card) for card in fresh)
             ears = [(self._surfaces.get(card.surface), card) for card in fresh]
@@ -91,15 +91,15 @@ class Ears:
 
 
 async def moved(world: World, proposal_id: str, asked: Mapping[str, Card]) -> Sequence[Card]:
-    """Return the cards of a proposal that were not asked for where they stand, or may stand, by
-    now. Raises StoreUnavailable."""
+    """Return the cards of a proposal that were not `asked` for in the place in which they stand, or
+    may stand, by now. Raises StoreUnavailable."""
     cards = await world.store.read(lambda tx: tx.cards.of(proposal_id))
     known = {surface: _where(card) for surface, card in asked.items()}
     return [card for card in cards if _where(card) != known.get(card.surface)]
 
 
 def _where(card: Card) -> tuple[str, ...]:
-    """Return in which message a card stands, and under which claim another one is posted."""
+    """Return the message in which a card stands, and the claim under which another is posted."""
     return ("" if card.delivered else card.claim, *card.message_ids[-1:])
 
 
@@ -108,7 +108,7 @@ def _waited_for(ear: HearsStops, was_heard: bool) -> bool:
 
 
 class Elsewhere:
-    """What one surface asks of the others; it waits for them, and not for ever."""
+    """Asks the other surfaces on behalf of one; it waits for them, but not for ever."""
 
     def __init__(self, workflow: Workflow, surface: str) -> None:
         self._world = workflow.world
@@ -116,7 +116,7 @@ class Elsewhere:
         self._since_ms: dict[str, int] = {}
 
     async def heard(self, proposal_id: str) -> bool:
-        """Say whether a ✅ may count; False where the others are to be asked again in a moment."""
+        """Return whether a ✅ may count; False if the others must be asked again in a moment."""
         if await self._all_heard(proposal_id):
             self._since_ms.pop(proposal_id, None)
             return True

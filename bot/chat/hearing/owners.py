@@ -1,8 +1,9 @@
-"""Whose an account was when something was heard, or given before: a new config may give it to
-somebody else before that can be worked, and whoever has it by then has said nothing.
+"""Tells whose an account was when something was heard, or given before that.
 
-The inbox keeps it with each event (`shown.as_heard` writes it there, by `lifecycle.hands`);
-`senders.sender_of` reads it while the event is worked; it goes with the event.
+A new config may give the account to somebody else before the event can be processed, and that
+person has said nothing. The inbox keeps the owners with each event (`shown.as_heard` writes them
+there, by `lifecycle.hands`); `senders.sender_of` reads them while the event is processed; they go
+with the event.
 """
 
 from __future__ import annotations
@@ -17,23 +18,26 @@ from lifecycle.policy import Policy
 from lifecycle.proposal import ActorKind, Identity
 from lifecycle.world import World
 
-#: Which account did what is kept, as the platform names it.
+#: The key of a kept event for the account that it came from, as the platform names it.
 USER: Final = "user"
-#: Whose that account was: by each name that the config had for it.
+#: The key for the owners of that account, by each name that the config had for it.
 _OWNERS: Final = "owners"
 _TOLD: ContextVar[Mapping[str, Any] | None] = ContextVar("owners", default=None)
 
 
 def owner_of(policy: Policy, surface: str, account: str) -> Identity | None:
-    """Return whose account it is under this policy, None where no entry claims it."""
+    """Return the owner of an account under this policy, None if no entry claims it."""
     return next((who for known, who in _known(policy, surface) if known == account), None)
 
 
 def with_owners(
     world: World, surface: str, payload: Mapping[str, Any], given_ms: int
 ) -> dict[str, Any]:
-    """Return an event with whose the account is that it came from, or was at `given_ms`, ms UTC,
-    when it was given at the soonest; as it is where it tells none, or tells that already."""
+    """Return an event with the owners of its account, those at `given_ms` if they were others.
+
+    `given_ms` is when it was given at the soonest, ms UTC. The event stays as it is if it names no
+    account, or has owners already.
+    """
     user = payload.get(USER)
     if not user or _OWNERS in payload:
         return dict(payload)
@@ -46,7 +50,7 @@ def with_owners(
 
 @contextmanager
 def as_they_were(payload: Mapping[str, Any]) -> Iterator[None]:
-    """Work an event for whoever had its account when it was heard."""
+    """Process an event, within this context, for the owner of its account when it was heard."""
     told = _TOLD.set(payload if _OWNERS in payload else None)
     try:
         yield
@@ -55,8 +59,8 @@ def as_they_were(payload: Mapping[str, Any]) -> Iterator[None]:
 
 
 def owner_when_heard(account: str, now: Identity | None) -> Identity | None:
-    """Return whose account it was when the event that is worked was heard; `now`, whose it is by
-    now, where nobody noted that."""
+    """Return the owner of an account when the event that is being processed was heard; `now`, its
+    present owner, if nobody noted that."""
     told = _TOLD.get()
     if told is None or told[USER] != user_of(account):
         return now
@@ -65,12 +69,12 @@ def owner_when_heard(account: str, now: Identity | None) -> Identity | None:
 
 
 def is_named(policy: Policy, who: Identity | None) -> bool:
-    """Say whether the config names somebody, with whichever accounts."""
+    """Return whether the config names somebody, with whichever accounts."""
     return who is not None and who.id in _entries(policy)[who.kind]
 
 
 def _known(policy: Policy, surface: str) -> Iterator[tuple[str, Identity]]:
-    """Yield the accounts of a surface that the config names, and whose they are."""
+    """Yield the accounts of a surface that the config names, with their owners."""
     for kind, entries in _entries(policy).items():
         for entry in entries.values():
             if surface in entry.accounts:

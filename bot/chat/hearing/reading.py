@@ -1,4 +1,4 @@
-"""Reading cards: after a gap, every few minutes, and before a window closes (design section 6)."""
+"""Reads cards: after a gap, every few minutes, and before a window closes (design section 6)."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.surfaces")
 
-#: Open cards are read again after so long, whatever the connection says.
+#: Open cards are read again after this long, whatever the connection says.
 READ_AGAIN_MS: Final = 180_000
 _PAGE: Final = 100
-#: So many windows, and so many that wait for people, come before all else.
+#: This many proposals in their windows, and as many that wait for people, come before all else.
 _MOST_URGENT: Final = 200
-#: A card that could not be read after a gap is read again after so long, then after longer.
+#: A card that could not be read after a gap is read again after this pause, then after longer ones.
 _PAUSE_MS: Final = 1_000
 
 
 class Reading:
-    """Which cards of a surface have been read in this connection.
+    """Reads the cards of one surface, and knows which were read in this connection.
 
     `read` applies what stands on one card and returns how many decisions were new, or raises
-    SurfaceFailed; `quiet` says that nothing heard waits to be worked. Where a connection that
-    stands proves nothing (`continuous` false) every card is read before its window closes. `ask`
-    returns once the platform has given a sign of life, or gives none in time. `at_once` is how many
-    cards are read a round without need, all where it is None: a platform that lets itself be asked
-    seldom must have room left for what people do and for windows that close.
+    SurfaceFailed; `quiet` says that nothing heard waits to be processed. If a connection that
+    stands proves nothing (`continuous` is False), every card is read before its window closes.
+    `ask` returns once the platform has given a sign of life, or gives none in time. `at_once` is
+    how many cards a round are read without need, None for all: a platform that allows few readings
+    must have room left for what people do and for windows that close.
     """
 
     def __init__(
@@ -73,25 +73,26 @@ class Reading:
         self._damaged: set[str] = set()
 
     def doubt(self, error: BaseException | None = None) -> None:
-        """Something heard could not be worked: each card is read once more before it closes."""
+        """Note that something heard could not be processed: each card is read once more before its
+        window closes."""
         if error is not None:
             log.error("%s: an event could not be worked: %s", self._surface, located(error))
         self._doubted_ms = self._workflow.world.clock.now_ms()
 
     def begin_anew(self) -> None:
-        """Events may have been missed: no card counts as read."""
+        """Note that events may have been missed: no card counts as read."""
         self._read_ms.clear()
 
     def found_again(self, message_id: str) -> None:
-        """A card stands since nobody knows when: it is read soon, and before anything counts.
+        """Note that a card has stood for an unknown time: it is read soon, before anything counts.
 
         What was given on it before it was written down was given on a message that was no card.
         """
         self._found_ms[message_id] = self._workflow.world.clock.now_ms()
 
     async def read_card(self, card: Card) -> bool:
-        """Read one card, unless nothing on it can have been missed; False where it cannot be: one
-        that was deleted may stand anew, in a message that no row names yet."""
+        """Read one card, unless nothing on it can have been missed; return False if it cannot be
+        read. A card that was deleted may stand anew, in a message that no row names yet."""
         if not card.message_ids or on_its_way(card, self._workflow.world.clock.now_ms()):
             return False
         if not await self.may_be_unread(card) and self._quiet():
@@ -99,13 +100,13 @@ class Reading:
         return await self._read(card) is not None
 
     async def may_be_unread(self, card: Card) -> bool:
-        """Say whether something may stand on a card that nobody heard: one rule for its window and
-        for a ✅ that is to count."""
+        """Return whether something may stand on a card that nobody heard. The same rule holds for
+        its window and for a ✅ that is to count."""
         return self.missed(card) or not await self._unbroken_since(self._looked_at_ms(card) or None)
 
     def missed(self, card: Card) -> bool:
-        """Say whether something was, or may have been, missed on a card, as far as is known without
-        asking the platform: for one that lets few cards be read."""
+        """Return whether something was, or may have been, missed on a card, as far as is known
+        without asking the platform: for one that allows few readings."""
         message_id, at_ms = card.message_ids[-1], self._looked_at_ms(card)
         if message_id in self._unread or message_id in self._found_ms:
             return True
@@ -113,16 +114,16 @@ class Reading:
         return in_gap or at_ms <= self._doubted_ms
 
     def _looked_at_ms(self, card: Card) -> int:
-        """Return since when all of a card is known, 0 for never.
+        """Return since when all of a card is known (ms UTC), 0 for never.
 
-        One that was posted later than now was by a clock that was set back: nobody knows when.
+        A post later than now was made before the clock was set back: nobody knows when.
         """
         posted_ms = card.posted_at_ms or 0
         known_ms = posted_ms if posted_ms <= self._workflow.world.clock.now_ms() else 0
         return max(known_ms, self._read_ms.get(card.message_ids[-1], 0))
 
     async def _unbroken_since(self, at_ms: int | None) -> bool:
-        """Say whether all was heard since then; on a quiet line the platform is asked once."""
+        """Return whether all was heard since then; on a quiet line the platform is asked once."""
         if not self._continuous or not self._hearing.stood_since(at_ms):
             return False
         if self._ask is not None and not self._hearing.fresh:
@@ -131,7 +132,7 @@ class Reading:
 
     async def catch_up(self) -> int:
         """Read every open card after a gap and every three minutes, and soon those that were found
-        again; return what was found. The most urgent are read first."""
+        again; return how many decisions were new. The most urgent cards are read first."""
         now_ms, since_ms = self._workflow.world.clock.now_ms(), self._hearing.since_ms
         if since_ms != self._tried_since_ms:
             self._tried_since_ms, self._again_ms, self._pause_ms = since_ms, 0, 0
@@ -143,8 +144,8 @@ class Reading:
             return count + await self._regularly(now_ms)
 
     async def _missed(self, since_ms: int | None) -> int:
-        """Read what may have been missed: after a gap what was not read since, else what was found
-        again. One that cannot be read is tried alone after that, and keeps the gap open."""
+        """Read what may have been missed: after a gap the cards that were not read since, else the
+        ones found again. One that cannot be read keeps the gap open, and alone is tried again."""
         in_gap, began_ms = self._hearing.gap, self._workflow.world.clock.now_ms()
         count, whole = 0, True
         for card in await self._open():
@@ -169,7 +170,7 @@ class Reading:
         return not self._read_since(message_id, since_ms)
 
     async def _regularly(self, now_ms: int) -> int:
-        """Go on reading all open cards, so many a round; begin anew every three minutes."""
+        """Go on reading all open cards, `at_once` a round; begin anew every three minutes."""
         if not self._left and now_ms - self._all_read_ms >= READ_AGAIN_MS:
             self._left.extend(card.proposal_id for card in await self._open())
             self._all_read_ms = now_ms
@@ -180,8 +181,10 @@ class Reading:
         return count
 
     async def _open(self) -> Sequence[Card]:
-        """Return the cards that stand and are of what is open: windows first, the next that closes
-        before all, then what waits for people, by deadline. All others are forgotten."""
+        """Return the cards of open proposals that stand, and forget all others.
+
+        Windows come first, the next to close before all, then what waits for people, by deadline.
+        """
         found, after = list[Card](), ""
         while page := await self._page(after):
             found += [card for card in page if card.message_ids]
@@ -198,7 +201,7 @@ class Reading:
         return await store.read(lambda tx: tx.cards.open_on(self._surface, _PAGE, after))
 
     def _forget_but(self, message_ids: set[str]) -> None:
-        """Let go of cards of what has ended."""
+        """Forget the cards of proposals that have ended."""
         self._unread &= message_ids
         self._damaged &= message_ids
         self._read_ms = {k: at_ms for k, at_ms in self._read_ms.items() if k in message_ids}
@@ -209,12 +212,12 @@ class Reading:
         }
 
     def _read_since(self, message_id: str, since_ms: int | None) -> bool:
-        """Say whether a card was read since then, and could be."""
+        """Return whether a card was read since then, and could be."""
         read_ms = self._read_ms.get(message_id, -1) if message_id not in self._unread else -1
         return since_ms is not None and read_ms > since_ms
 
     async def _read(self, card: Card) -> int | None:
-        """Read one card; return how many decisions were found, None where it cannot be read."""
+        """Read one card; return how many decisions were new, None if it cannot be read."""
         asked_ms = self._workflow.world.clock.now_ms()
         try:
             found = await self._read_one(card)
@@ -234,9 +237,9 @@ class Reading:
         return found
 
     def _not_applied(self, card: Card, error: Exception) -> None:
-        """One card that was read and could not be applied is unread; the others are read all the
-        same. Where its row is damaged, or is refused for what stands in it, it can only be mended
-        by hand: no gap stays open for it."""
+        """Count a card as unread that was read and could not be applied; others are read all the
+        same. If its row is damaged, or is refused for what stands in it, only a person can mend it:
+        no gap stays open for it. Raises any other StoreUnavailable."""
         if isinstance(error, StoreUnavailable) and not isinstance(error, RowAtFault):
             raise error
         message_id = card.message_ids[-1]
@@ -254,7 +257,7 @@ def _urgent(tx: Transaction) -> list[str]:
 
 
 def _still_open(surface: str, proposal_id: str, tx: Transaction) -> Card | None:
-    """Return the card that is to be read, as it stands by now."""
+    """Return the card that is to be read, as it stands by now; None if there is nothing to read."""
     card = tx.cards.get(proposal_id, surface)
     with suppress(RowUnreadable):  # then the reading says so
         proposal = tx.proposals.get(proposal_id)

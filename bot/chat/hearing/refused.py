@@ -1,12 +1,12 @@
-"""Which emoji on a card were refused, so that each is refused, and audited, once: not for ever.
+"""Records which emoji on a card were refused: each is refused, and audited, once while it stands.
 
-- It keeps, in a card's `extra`, under `refused` by account and signal how often it was refused or
-  seen gone, odd while it stands, and when it was refused last; under `refused_to` to whom.
+- It keeps, in a card's `extra`, under `refused` by account and signal how often the emoji was
+  refused or seen gone (odd while it stands) and when it was last refused; in `refused_to` to whom.
 - `incoming.py` writes it of emoji that are heard, `catching_up.py` of those that are found, and of
   ✅ that stand beside an approval and change nothing (`beside.py`).
 - `says_anew` and `counted_for_another` here read it, and `hanging.py`, `beside.py` and
   `given_since.py`.
-- It is dropped with the message, and the oldest of more than 64.
+- It is dropped with the message; of more than 64 emoji the oldest are dropped.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transac
 from lifecycle.records import Card
 from lifecycle.review import Review
 
-#: Of so many accounts on one card it is kept; whoever comes after takes the place of the oldest.
+#: It is kept of this many emoji on one card; a further one takes the place of the oldest.
 _MOST: Final = 64
 
 Key = tuple[str, Signal]
 
 
 def written(reply: Reply) -> Reply:
-    """Return the answer to a ✅ that was taken off; raises StoreUnavailable where that could not be
-    written: the approval would go on counting, and nobody says a second time that it is gone.
+    """Return the answer to a ✅ that was taken off. Raises StoreUnavailable if that could not be
+    written: the approval would go on counting, and nobody says a second time that the ✅ is gone.
 
-    RowUnreadable, RowRefused where the store is well but for what this is about: nothing else may
-    wait for that.
+    Raises RowUnreadable or RowRefused if the store is well except for this proposal's rows: nothing
+    else may wait for those.
     """
     match reply.code:
         case "digest_mismatch":
@@ -61,11 +61,11 @@ def written(reply: Reply) -> Reply:
 def heard_already(
     tx: Transaction, policy: Policy, card: Card, sender: Sender, signal: Signal, given_ms: int
 ) -> bool:
-    """Say whether an emoji that was given then was found on its card since, and judged: a platform
-    may tell of it late, and it is one act all the same.
+    """Return whether an emoji given at `given_ms` was found on its card since, and judged: a
+    platform may tell of it late, and it is one act all the same.
 
-    A ❌ of whoever may stop it by now is judged anew; a ✅ has counted for whoever had the account,
-    or waits to count for them.
+    A ❌ whose sender may stop the proposal by now is judged anew; a ✅ has counted for whoever had
+    the account, or waits to count for them.
     """
     proposal, message_id = tx.proposals.get(card.proposal_id), card.message_ids[-1]
     if proposal is None:
@@ -86,17 +86,17 @@ def heard_already(
 
 
 def for_good(reply: Reply) -> bool:
-    """Say whether an emoji was refused now, and not for a moment alone."""
+    """Return whether an emoji was refused by this reply, and not only for a moment."""
     return not reply.done and not reply.passing and reply.code != "duplicate_event"
 
 
 def says_anew(sender: Sender, known: Known) -> bool:
-    """Say whether a ✅ that stands says anything that the law has not heard.
+    """Return whether a ✅ that stands says anything that the law has not heard.
 
-    One that counts says so only where its quorum was reached and nobody could be confirmed
-    then. One that was refused there, void, or taken back elsewhere, stands for nothing until it was
-    seen gone from this card: what merely still stands is no new decision, days later either. One
-    that could not be judged yet still says so of its giver, whoever it was refused to meanwhile.
+    A ✅ that counts does so only if the quorum is there but somebody could not be confirmed when it
+    was counted. One that was refused there, void, or taken back elsewhere says nothing until it was
+    seen gone from this card: what merely still stands is no new decision, not even days later. One
+    that could not be judged yet does so for its giver, whoever it was refused to meanwhile.
     """
     mine = [r for r in known.reviews if r.person == sender.id and approves(r)]
     if any(review.counts for review in mine):
@@ -107,9 +107,9 @@ def says_anew(sender: Sender, known: Known) -> bool:
 
 
 def _gave_anew(sender: Sender, known: Known, mine: Sequence[Review]) -> bool:
-    """Say whether a ✅ of somebody whose approvals are void is not the one by which they gave one:
-    that was seen gone from this card, or another of theirs was and this one has given none; or it
-    waits to be judged, and was heard after they had taken back what they gave."""
+    """Return whether a ✅ of somebody whose approvals are void is another than gave one of them: it
+    was seen gone from this card; or another of theirs was, and this one gave no approval; or it
+    waits to be judged, and was heard after they had taken their approval back."""
     here, waits_ms = known.card.message_ids[-1], given_ms(known.card, sender)
     back_ms = known.back_ms.get(sender.id or "")
     gave = any(gave_by(sender, here, each) for each in mine)
@@ -119,11 +119,10 @@ def _gave_anew(sender: Sender, known: Known, mine: Sequence[Review]) -> bool:
 
 
 def counted_for_another(sender: Sender, known: Known) -> bool:
-    """Say whether the ✅ of this account on this card has counted for somebody else, who had the
-    account then, or waits to count for them: whoever has it by now has given none there that is
-    heard of.
+    """Return whether the ✅ of this account on this card has counted for another owner of the
+    account, or waits to count for them: its present owner has then given none there that was heard.
 
-    One that was refused for that and seen gone since was given anew where it is found.
+    If one was refused for that and seen gone since, a ✅ that is found there now was given anew.
     """
     if sender.id is None:  # it may be theirs whom the platform does not vouch for just now
         return False
@@ -141,8 +140,8 @@ def counted_for_another(sender: Sender, known: Known) -> bool:
 
 
 def counted_again(known: Known, approving: Collection[Sender]) -> set[Key]:
-    """Return which ✅ stand for whom they have counted, after they were seen gone as another's who
-    had the account then: whoever has it later gave none of them."""
+    """Return which ✅ stand again for whom they counted, after they were seen gone as those of
+    another owner of the account: whoever owns it later gave none of them."""
     message_id = known.card.message_ids[-1]
     counting = [review for review in known.reviews if review.counts and approves(review)]
     theirs = [each for each in approving if _seen_gone_ms(known.card, each.account)]
@@ -154,7 +153,7 @@ def counted_again(known: Known, approving: Collection[Sender]) -> set[Key]:
 
 
 def note_counted(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
-    """Note that these stand again for whom they have counted: that they were gone says nothing."""
+    """Note that these ✅ stand again for whom they counted: that they were gone says nothing."""
     stands = still_in(tx, card)
     if stands is not None and keys:
         noted = dict(_noted(stands))
@@ -163,15 +162,15 @@ def note_counted(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
 
 
 def gave_by(sender: Sender, message_id: str, review: Review) -> bool:
-    """Say whether a review was given by an emoji of this account on this message, whoever had the
-    account then; a config may name another team of it by now."""
+    """Return whether a review was given by an emoji of this account on this message, whoever had
+    the account then; a config may name another team of it by now."""
     account = given_by(message_id, review.event_id)
     return account is not None and user_of(account) == user_of(sender.account)
 
 
 def _seen_gone_ms(card: Card, account: str) -> int:
-    """Return when the ✅ of an account was refused that was seen gone since, 0 where none was, and
-    where it stood again for whom it had counted."""
+    """Return when the ✅ of an account was last refused that was seen gone since; 0 if there is
+    none, or if it stood again for whom it had counted."""
     times, refused_ms = _noted(card).get(_name((account, Signal.APPROVE)), (0, 0))
     return 0 if times % 2 else refused_ms
 
@@ -182,30 +181,30 @@ def times_refused(card: Card, key: Key) -> int:
 
 
 def is_refused(card: Card, key: Key) -> bool:
-    """Say whether an emoji was refused in the message in which the card stands, and not seen gone
-    since."""
+    """Return whether an emoji was refused in the message in which the card stands, and not seen
+    gone since."""
     times, _ = _noted(card).get(_name(key), (0, 0))
     return bool(times % 2)
 
 
 def refused_since(card: Card, account: str, since_ms: int) -> bool:
-    """Say whether a ✅ of this account was refused in the message in which the card stands, since
-    then, also where it was seen gone after that."""
+    """Return whether a ✅ of this account was refused in the message in which the card stands at or
+    after `since_ms`, even if it was seen gone after that."""
     noted = ((_key(name), at_ms) for name, (_, at_ms) in _noted(card).items() if at_ms >= since_ms)
     approving = (who for (who, signal), _ in noted if signal is Signal.APPROVE)
     return user_of(account) in map(user_of, approving)
 
 
 def leaves_a_note(reply: Reply) -> bool:
-    """Say whether an emoji that was found was refused, for good or because it cannot be judged."""
+    """Return whether an emoji that was found was refused, for good or as it cannot be judged."""
     return for_good(reply) or (not reply.done and reply.passing)
 
 
 def note_answer(
     tx: Transaction, card: Card, sender: Sender, signal: Signal, reply: Reply, now_ms: int
 ) -> None:
-    """Note that it was: one that could not be judged is whose it is now, and one that is judged
-    waits no more."""
+    """Note that an emoji was refused. A ✅ that could not be judged stays this sender's; one that
+    is judged waits no more."""
     if for_good(reply):
         if signal is Signal.APPROVE:
             note_judged(tx, card, sender)
@@ -215,7 +214,7 @@ def note_answer(
 
 
 def note_refused(tx: Transaction, card: Card, sender: Sender, signal: Signal, now_ms: int) -> None:
-    """Note that an emoji which stands there was refused to its sender, who has its account."""
+    """Note that an emoji which stands there was refused to its sender, who owns its account."""
     stands, name = still_in(tx, card), _name((sender.account, signal))
     if stands is None:
         return
@@ -229,8 +228,8 @@ def note_refused(tx: Transaction, card: Card, sender: Sender, signal: Signal, no
 
 
 def gone_from(card: Card, standing: Collection[Key], asked_ms: int | None, now_ms: int) -> set[Key]:
-    """Return which emoji that were refused, or not judged, are not among those that stand; who was
-    heard after the card was asked for is not known to be gone."""
+    """Return which emoji that were refused, or not judged, are not among those `standing`; one that
+    was heard after the card was asked for is not known to be gone."""
     refused = {
         _key(name)
         for name, (times, at_ms) in _noted(card).items()
@@ -242,8 +241,8 @@ def gone_from(card: Card, standing: Collection[Key], asked_ms: int | None, now_m
 
 
 def note_gone(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
-    """Note that emoji were seen gone: what is found there next was given anew, where one of them
-    had been refused, or not judged."""
+    """Note that emoji were seen gone: if one had been refused, or not judged, the next one that is
+    found there is a new act."""
     note_off(tx, card, [account for account, signal in keys if signal is Signal.APPROVE])
     stands = still_in(tx, card)
     noted = dict(_noted(stands)) if stands is not None else {}
@@ -253,7 +252,8 @@ def note_gone(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
 
 
 def _noted(card: Card) -> Mapping[str, tuple[int, int]]:
-    """Return how often each emoji was refused or seen gone, odd while it stands, and when."""
+    """Return how often each emoji was refused or seen gone (odd while it stands), and when it was
+    last refused (ms UTC)."""
     return {name: (each[0], each[1]) for name, each in card.extra.get(REFUSED, {}).items()}
 
 
@@ -264,8 +264,8 @@ def _refused_to(card: Card) -> Mapping[str, str]:
 
 
 def refused_to(card: Card) -> Sequence[tuple[str, str | None, int]]:
-    """Return of the ✅ that were refused, and not seen gone since, of which account each is, to
-    whom it was refused, None where nobody noted that, and when."""
+    """Return of each ✅ that was refused, and not seen gone since, its account, to whom it was
+    refused (None if nobody noted that), and when (ms UTC)."""
     told = _refused_to(card)
     each = (
         (_key(name), told.get(name), at_ms, times) for name, (times, at_ms) in _noted(card).items()

@@ -1,4 +1,4 @@
-"""Who an account belongs to: by the platform's proof and the config, never by a name."""
+"""Tells who an account belongs to: by the platform's proof and the config, never by a name."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ def sender_of(
     event_id: str | None = None,
     place: str | None = None,
 ) -> Sender:
-    """Return the sender behind an account of a surface; a stranger where no entry claims it.
+    """Return the sender behind an account of a surface; a stranger if no entry claims it.
 
-    Behind an event that waited it is whoever had the account when it was heard. Where somebody else
-    has it by now it proves nothing of either: what they stopped or took back counts, and nothing
-    that needs proof. Who has it by now is told as well: whose stop it is must not lose it.
+    Behind an event that waited it is the owner of the account when the event was heard, if the
+    config still names them, else the present owner. If these two differ, the account proves nothing
+    of either: what it stopped or took back counts, and nothing that needs proof does. The present
+    owner is then named as `heir`, so that a stop which only they may give is not lost.
     """
     now = owner_of(policy, surface, account)
     then = owner_when_heard(account, now) if event_id is not None else now
@@ -42,8 +43,8 @@ def _is_still(who: Identity | None, surface: str, account: str, policy: Policy) 
 
 
 def as_known_now(policy: Policy, sender: Sender) -> Sender:
-    """Return the sender as the policy of now knows their account: while an approval waited it may
-    have been taken from them, and is no proof of who they are any more."""
+    """Return the sender as the present policy knows their account: while an approval waited, the
+    account may have been taken from them, and then is no proof of who they are any more."""
     if sender.identity is None:
         return sender
     named = {"event_id": sender.event_id, "place": sender.place}
@@ -51,7 +52,7 @@ def as_known_now(policy: Policy, sender: Sender) -> Sender:
 
 
 def turn_of(policy: Policy, surface: str, account: str) -> Turn:
-    """Return the line in which an account is answered: people of the config come first."""
+    """Return the waiting line in which an account is answered: people of the config come first."""
     known = any(each.accounts.get(surface) == account for each in policy.people.values())
     return Turn(Rank.FIRST if known else Rank.AGENTS, account)
 

@@ -1,6 +1,6 @@
-"""Signals: which emoji stands for which decision, on every platform (design section 6).
+"""Defines which emoji stands for which decision, on every platform (design section 6).
 
-Compared whole. An emoji with an id of its own is never one, whatever its name.
+An emoji is compared whole. One with an id of its own is never a signal, whatever its name.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ SEEDS: Final = (Signal.APPROVE, Signal.STOP)
 
 
 def of_character(emoji: str, custom_id: object = None) -> Signal | None:
-    """Return what an emoji character means, None where it means nothing.
+    """Return what an emoji character means, None if it means nothing.
 
-    A variation selector is encoding noise; `custom_id` set says that somebody drew it themselves.
+    A variation selector is encoding noise; a `custom_id` says that somebody drew it themselves.
     """
     if custom_id is not None:
         return None

@@ -1,4 +1,4 @@
-"""Which signals are known to stand on which message, so that none is heeded twice."""
+"""Remembers which signals stand on which message, so that none is processed twice (Discord)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _Key = tuple[str, Signal, str]
 
 
 class StandingSignals:
-    """What was heard and not taken off again. An aid, never the truth: that is in the store."""
+    """The signals that were heard and not taken off again. An aid: the truth is in the store."""
 
     def __init__(self) -> None:
         self._on: OrderedDict[str, set[_Key]] = OrderedDict()
 
     def add(self, message_id: str, account: str, signal: Signal, variant: str) -> bool:
-        """Note a signal; False where it stood already."""
+        """Note a signal; return False if it stood already."""
         on = self._on.setdefault(message_id, set())
         self._on.move_to_end(message_id)
         while len(self._on) > _MOST_MESSAGES:
@@ -31,7 +31,7 @@ class StandingSignals:
         return True
 
     def drop(self, message_id: str, account: str, signal: Signal, variant: str) -> bool:
-        """Note that a signal was taken off; True where the account has another variant of it."""
+        """Note that a signal was taken off; return True if another variant of it still stands."""
         on = self._on.get(message_id, set())
         on.discard((account, signal, variant))
         return any(key[:2] == (account, signal) for key in on)
@@ -42,5 +42,5 @@ class StandingSignals:
         on -= {key for key in on if signal in (None, key[1])}
 
     def forget(self) -> None:
-        """Know nothing any more: something may have been missed."""
+        """Forget everything: something may have been missed."""
         self._on.clear()

@@ -1,4 +1,8 @@
-"""Of what something that was heard is a stop: nothing of that is made final before it is worked."""
+"""Tells what a ❌, a removed ✅ or a typed command is a stop of.
+
+Until a stop is processed, what it is about may not begin, commit or close; one that only takes back
+holds what has not begun. Surfaces ask this when an event comes, before it is stored.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,11 @@ from bot.chat.hearing.signals import Signal
 
 
 class StopOf(NamedTuple):
-    """A proposal, named or by a message that may be its card; everything where neither is known.
+    """What a stop is about: a proposal, by its id or by a message that may be its card; everything
+    if neither is given.
 
-    `takes_back`: it takes back a ✅, or the proposal, and holds nothing that goes on without it.
+    `takes_back` says that it takes back a ✅, or the proposal: it does not hold what needs neither
+    any more.
     """
 
     proposal_id: str | None = None
@@ -20,15 +26,15 @@ class StopOf(NamedTuple):
 
 
 def stop_on(message_id: str, signal: Signal) -> StopOf | None:
-    """Return of what a signal on a message is a stop, None where it is none."""
+    """Return what a button of a message is a stop of, None if it is no stop."""
     return StopOf(message_id=message_id) if signal is Signal.STOP else None
 
 
 def stop_by(message_id: str, signal: Signal, *, added: bool) -> StopOf | None:
-    """Return of what a signal that was given or taken off is a stop.
+    """Return what an emoji that was given or taken off is a stop of, None if it is no stop.
 
-    A ✅ that was taken off is one until that is worked: the ✅ may still wait for its turn itself,
-    and must open nothing then that nobody can take back.
+    The removal of a ✅ is a stop until it is processed: the ✅ itself may still wait for its turn,
+    and must not then open anything, which nobody could take back.
     """
     if not message_id or added is not (signal is Signal.STOP):
         return None
@@ -36,8 +42,8 @@ def stop_by(message_id: str, signal: Signal, *, added: bool) -> StopOf | None:
 
 
 def stop_typed(text: str) -> StopOf | None:
-    """Return of what a command is a stop, None where it is none. A freeze stops everything; who
-    withdraws a proposal takes back that it may begin."""
+    """Return what a command is a stop of, None if it is no stop. A freeze, which needs a reason, is
+    about everything; a withdrawal takes back that its proposal may begin."""
     word, rest = typed(text)
     if word == "freeze":
         return StopOf() if rest.strip() else None

@@ -1,4 +1,4 @@
-"""Decisions that come faster than our own books: the card stands, and no row says where yet.
+"""Waits until a card is written down on which somebody decides before that.
 
 An emoji stays on its card and is found there. A button leaves no trace on it: what was pressed
 waits until the card is written down.
@@ -19,15 +19,15 @@ from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.world import World
 
-#: So often cards are looked for sooner: anybody may put an emoji on whatever the bot said.
+#: Cards are looked for sooner once in this time: anybody may put an emoji on whatever the bot said.
 _SOONER_MS: Final = 5_000
 _FAR_MS: Final = 10**15
 _MOST_CARDS: Final = 1_000
-#: After these pauses it is looked whether the card is written down, in seconds.
+#: After each of these pauses (seconds) it is looked whether the card is written down.
 _PAUSES_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0)
-#: So long an approval waits, which is shorter than Discord lets its answer wait.
+#: An approval waits this long, which is less than Discord lets its answer wait.
 _LONGEST_MS: Final = 480_000
-#: After so long it is another wait.
+#: A wait that began longer ago than this is over; then another one begins.
 _ANEW_MS: Final = 3_600_000
 _MOST_WAITS: Final = 1_000
 
@@ -46,11 +46,11 @@ class Unplaced:
         self._since_ms: dict[str, int] = {}
 
     async def card(self, message_id: str, *, stops: bool = False) -> Card | None:
-        """Return the card that stands in this message, None where there is none.
+        """Return the card that stands in this message, None if there is none.
 
-        Raises SurfaceFailed where it may be one that is on its way: whoever asks comes back. What
-        `stops` something waits as long as that is so, all else eight minutes: a card may be in
-        doubt for hours, and whoever pressed what was one once is to be told.
+        Raises SurfaceFailed if the message may be a card that is on its way: the caller comes back.
+        What `stops` something waits as long as that is so, all else eight minutes: a card may be in
+        doubt for hours, and whoever pressed a button of a former card is to be told.
         """
         may_come = partial(self._may_come, message_id, stops=stops)
         card = await self._waited_for(message_id, _PAUSES_S, may_come)
@@ -59,8 +59,8 @@ class Unplaced:
         return card or await self._card(message_id)
 
     async def soon(self, message_id: str, pauses_s: Sequence[float]) -> Card | None:
-        """Return the card, waiting these pauses, in seconds, while one is on its way; None where it
-        is not written down by then: what stands on it is found there."""
+        """Return the card, waiting these pauses, in seconds, while one is on its way; None if it is
+        not written down by then: what stands on it is found there later."""
         return await self._waited_for(message_id, pauses_s, self.on_its_way)
 
     async def _waited_for(
@@ -81,17 +81,17 @@ class Unplaced:
         return await self.on_its_way() and (stops or not self._waited(message_id))
 
     def _waited(self, message_id: str) -> bool:
-        """Say whether somebody has waited long enough for a card there; note since when."""
+        """Return whether somebody has waited long enough for a card there; note since when."""
         now_ms = self._world.clock.now_ms()
         waits = [each for each in self._since_ms.items() if now_ms - each[1] <= _ANEW_MS]
         self._since_ms = dict(waits[-_MOST_WAITS:])
         return now_ms - self._since_ms.setdefault(message_id, now_ms) >= _LONGEST_MS
 
     async def look_sooner(self) -> None:
-        """Look at once for cards that may stand although no row says where: somebody decides on
-        what may be one. After an outage the next look would be up to a minute away.
+        """Have cards looked for at once that may stand although no row says where: somebody decides
+        on what may be one. After an outage the next look would be up to a minute away.
 
-        What the platform refused does not stand, and what it asks to wait for is waited for.
+        A card that the platform refused does not stand; if it asked to be left alone, it is.
         """
         now_ms = self._world.clock.now_ms()
         if now_ms - self._looked_ms < _SOONER_MS:
@@ -108,7 +108,7 @@ class Unplaced:
             self._world.notifier.nudge()
 
     async def on_its_way(self) -> bool:
-        """Say whether a card of the surface is being posted, or may stand where no row says."""
+        """Return whether a card of the surface is being posted, or may stand where no row says."""
         now_ms = self._world.clock.now_ms()
         return await self._world.store.read(
             lambda tx: any(on_its_way(card, now_ms) for card in self._unshown(tx))

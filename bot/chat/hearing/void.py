@@ -1,8 +1,8 @@
-"""Who is told that their ✅ stands on a card while their approval is void.
+"""Finds the people who are to be told that their ✅ stands on a card while their approval is void.
 
 It keeps in a card's `extra`, under `told_ms`, by person when the approval was given of which they
-were told last; `tell_void` writes it after a reading and reads it (`known_of`); it stays with the
-row.
+were last told; `tell_void` writes it after a reading and reads it (through `known_of`); it stays
+with the row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _TAKEN_BACK: Final = "taken back"
 
 
 async def tell_void(workflow: Workflow, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
-    """Return who is to be told that their approval is void; it is an attempt that was ignored."""
+    """Return who is to be told that their approval is void, and what; the trail has each as an
+    attempt that was ignored."""
     policy, world = workflow.policy, workflow.world
     known = await world.store.read(lambda tx: known_of(tx, policy, card))
     if known is None or known.proposal.state is State.EXECUTING:
@@ -41,8 +42,8 @@ async def tell_void(workflow: Workflow, card: Card, found: Found) -> Sequence[tu
 
 
 def _made_void(known: Known, person: str) -> Review | None:
-    """Return somebody's last approval where something else than they themselves made it void, and
-    they were not told so yet."""
+    """Return somebody's last approval if it is void, they did not take it back themselves, and they
+    were not told so yet; else None."""
     mine = [review for review in known.reviews if review.person == person and approves(review)]
     if not mine or any(review.counts for review in mine) or person in known.seen_gone:
         return None
@@ -51,7 +52,7 @@ def _made_void(known: Known, person: str) -> Review | None:
 
 
 def _void_words(review: Review) -> str:
-    """Say that the ✅ of an approval that is void counts for nothing, and what to do."""
+    """Return words that say that the ✅ of a void approval counts for nothing, and what to do."""
     return (
         f"Your ✅ stands here, but your approval does not count any more: {review.void_why}. To "
         "approve what the card shows now take the ✅ off and put it there again."
