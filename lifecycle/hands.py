@@ -1,18 +1,18 @@
-"""Since when each account of the config is whose it is.
+"""Records since when each account of the config has belonged to its present owner.
 
-What was given before counts for nobody who has the account by now: a platform may tell of it later
-than a new config came, or once more, and what stands on a card says nothing of when it was put
+What an account gave before that counts for nobody who owns it now: a platform may tell of it after
+a new config came, or tell of it once more, and an emoji on a card does not say when it was put
 there.
 
-- It keeps, in the flag `hands`, how many times some account has changed hands (the *state*), and of
-  each account its last owners, each since when and since which state. Accounts are named as the
-  platform names them, without the team, which a config may correct.
-- `Adopter.take_policy` writes it, with each policy that is put in force, also where only accounts
-  differ: the digest of a policy does not tell accounts.
-- `World.hands` holds it for whoever hears something (`bot/chat/hearing/owners.py`) or reads a card
-  (`bot/chat/hearing/given_since.py`).
-- Of each account the oldest owner is dropped beyond the last eight; the accounts themselves stay. A
-  database of a former version does not have it: all accounts are whose they are since ever, then.
+- The flag `hands` keeps a number that grows with each policy under which some account changes hands
+  (the *state*), and for each account its last owners, each since when and since which state.
+  Accounts are named as the platform names them, without the team, which a config may correct.
+- `Adopter.take_policy` writes the flag with each policy that is put in force, even if only accounts
+  differ: the digest of a policy does not cover accounts.
+- `World.hands` holds it for code that hears something (`bot/chat/hearing/owners.py`) or reads a
+  card (`bot/chat/hearing/given_since.py`).
+- The last eight owners of an account are kept; the accounts themselves are never dropped. A
+  database of a former version has no such flag: then all accounts have had their owners since ever.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity
 
 _FLAG: Final = "hands"
-#: So many owners of one account are kept.
+#: The number of owners of one account that are kept.
 _MOST: Final = 8
 #: A time that lies further ahead was told by a clock that has been set back since.
 _APART_MS: Final = 5_000
 
-#: Whose an account is, by each name that the config has for it; nobody's where it is empty.
+#: The owners of an account, by each name that the config has for it; empty if it is nobody's.
 Owners = Mapping[str, Identity]
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Whose an account is or was, since when (ms UTC) and since which state."""
+    """The owners that an account has or had, since when (ms UTC) and since which state."""
 
     owners: Owners
     since_ms: int = 0
@@ -47,37 +47,47 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Hands:
-    """Of each account, by surface and the platform's name, its owners so far, the present last;
-    `changed_ms` is when one changed hands last."""
+    """The owners of each account so far, by surface and the platform's name, the present ones last.
+
+    `changed_ms` is when an account last changed hands (ms UTC).
+    """
 
     state: int = 0
     changed_ms: int = 0
     held: Mapping[tuple[str, str], Sequence[Held]] = field(default_factory=dict)
 
     def state_of(self, surface: str, user: str) -> int:
-        """Return since which state an account is whose it is by now; 0 for since ever."""
+        """Return the state since which an account has had its present owner; 0 for since ever."""
         held = self.held.get((surface, user), ())
         return held[-1].state if held else 0
 
     def before(self, surface: str, user: str, given_ms: int, now_ms: int) -> Owners | None:
-        """Return whose an account was when something was given by it, None where it has been whose
-        it is by now since then. What was given at an hour that has not come yet was given before
-        the clock was set back."""
+        """Return the owners of an account when it gave something, None if its present owner has had
+        it ever since. If `given_ms` lies ahead of now, it was given before the clock was set back.
+
+        The result is empty if the owner of then has the account again: a platform may tell only
+        since when something can have been given, and others have had the account in between.
+        """
         held = self.held.get((surface, user), ())
         ahead = given_ms > now_ms + _APART_MS
         if not held or held[-1].state == 0 or not (ahead or given_ms < held[-1].since_ms):
             return None
         then = [each for each in held[:-1] if ahead or each.since_ms <= given_ms]
-        return then[-1].owners if then else {}
+        owners = then[-1].owners if then else {}
+        again = set(owners.values()) == set(held[-1].owners.values())
+        return {} if again else owners
 
     def former(self, surface: str, user: str) -> Identity | None:
-        """Return who had an account last before whoever has it by now, None where nobody had."""
+        """Return who last had an account before its present owner, None if nobody did."""
         held = self.held.get((surface, user), ())
         owners = (each.owners.values() for each in reversed(held[:-1]))
         return next((who for each in owners for who in each), None)
 
     def from_now(self, known: Hands, now_ms: int) -> Hands:
-        """Return the same for whoever knew less until now: what changed since does so now."""
+        """Return these records for a process that knew only `known` until now.
+
+        What changed since then changes now, for until now the process heard for the former owners.
+        """
         held = {
             account: [replace(e, since_ms=now_ms) if e.state > known.state else e for e in each]
             for account, each in self.held.items()
@@ -86,11 +96,14 @@ class Hands:
 
 
 def take_hands(tx: Transaction, before: Policy, policy: Policy, now_ms: int) -> Hands:
-    """Write down, within a unit, whose the accounts are under a policy that is put in force, and
-    return it; where nothing is on record, they were whose they were under the policy `before`."""
+    """Record the owners of accounts under a policy that is put in force, and return the records.
+
+    It runs within a unit. If nothing is on record yet, the accounts have had their owners under the
+    policy `before` since ever.
+    """
     flag = tx.flags.get(_FLAG)
     told = _read(flag) if flag is not None else _moved(Hands(), _owners(before), state=0, now_ms=0)
-    if told is None:  # somebody wrote over it: nothing is known of what was given before now
+    if told is None:  # somebody wrote over the flag: nobody knows whose what was given before is
         told = Hands(state=now_ms)
         moved = _moved(told, _owners(policy), state=now_ms + 1, now_ms=now_ms)
     else:
@@ -102,7 +115,7 @@ def take_hands(tx: Transaction, before: Policy, policy: Policy, now_ms: int) -> 
 
 
 def user_of(account: str) -> str:
-    """Return what of an account the platform calls it by: the config may name its team too."""
+    """Return the platform's own name of an account: the config may name its team before it."""
     return account.rpartition("/")[2]
 
 
@@ -122,8 +135,8 @@ def _moved(
 
 
 def _in_time(told: Hands, now_ms: int) -> Hands:
-    """Return it with nothing that lies ahead: the clock was set back, and that much is not known
-    of what was given since."""
+    """Return the records with no time after now, for the clock was set back. What was given until
+    now then counts as given before such a change."""
     held = {
         account: [replace(e, since_ms=min(e.since_ms, now_ms)) for e in each]
         for account, each in told.held.items()

@@ -59,7 +59,15 @@ def test_what_was_given_before_an_account_changed_hands_is_of_whoever_had_it_the
     assert hands.state_of("discord", "1") == 1
     third = taken(tx, named({"ana": "1"}), 3_000)
     assert third.before("discord", "1", 2_000, 4_000) == {"1": BEN}
-    assert third.before("discord", "1", 500, 4_000) == {"1": ANA}
+
+
+def test_what_was_given_before_others_had_an_account_in_between_is_nobodys() -> None:
+    """A platform may tell no more than since when it can have been given: it may be the others'."""
+    tx = _Tx()
+    taken(tx, named({"ben": "1"}), 1_000, before=named({"ana": "1"}))
+    hands = taken(tx, named({"ana": "1"}), 3_000)
+    assert hands.before("discord", "1", 500, 4_000) == {}
+    assert hands.before("discord", "1", 3_000, 4_000) is None
 
 
 def test_an_account_that_nobody_had_is_nobodys_before() -> None:

@@ -1,8 +1,8 @@
-"""✅ that stand beside an approval and change nothing: whoever takes one of theirs off takes that
-approval back all the same.
+"""Keeps track of ✅ that stand beside an approval and change nothing, as a second one of its giver.
 
-They are kept among those that were refused (`refused.py`): written by a reading of the card, or a
-look at it, read once one is gone (`hanging.py`), and dropped as those are.
+Whoever takes off such a ✅ of theirs takes the approval back all the same. These ✅ are noted among
+the emoji that were refused (`refused.py`): a reading of the card, or a look at it, writes the note,
+`hanging.py` reads it once the ✅ is gone, and it is dropped as those are.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from lifecycle.world import World
 
 
 def stood_beside_ms(card: Card, person: str, account: str, there: Collection[str]) -> int | None:
-    """Return when a ✅ of this person was heard in the message in which the card stands, which
-    changed nothing, as where their approval counted already, and is gone; None for none.
+    """Return when a ✅ of this person, which changed nothing and is gone, was last noted (ms UTC).
 
-    It is theirs by whom it was refused to: a config may have taken its account from them since.
-    Where nobody noted that it is theirs whose account it is by now. `there` are the accounts whose
-    ✅ stand, as the platform names them.
+    None if there was none in the message in which the card stands. A ✅ is theirs if it was refused
+    to them, for a config may have taken its account from them since; if nobody noted to whom, if
+    it is of `account`. `there` are the accounts whose ✅ stand, as the platform names them.
     """
     user = user_of(account)
     gone = (each for each in refused_to(card) if user_of(each[0]) not in there)
@@ -39,17 +38,23 @@ def stood_beside_ms(card: Card, person: str, account: str, there: Collection[str
 def stands_beside(
     known: Known, approving: Collection[Sender], waiting: Collection[str]
 ) -> Sequence[Sender]:
-    """Return whose ✅ stand beside an approval that their giver gave elsewhere, say nothing anew,
-    and are not noted. Once noted, one that goes takes that approval back, and whoever has its
-    account later has not given it. Of the `waiting` their events say so."""
+    """Return whose ✅ stand beside an approval that the same person gave elsewhere, say nothing new
+    and are not noted yet. Once a ✅ is noted, its removal takes that approval back, and a later
+    owner of its account has not given it. The ✅ of the `waiting` are left to their events."""
     there = (each for each in approving if user_of(each.account) not in waiting)
     beside = (each for each in there if _only_elsewhere(each, known) and not says_anew(each, known))
     return [e for e in beside if not is_refused(known.card, (e.account, Signal.APPROVE))]
 
 
-async def note_beside(world: World, card: Card, beside: Collection[Sender]) -> None:
-    """Note these where a card is looked at, and not applied as a whole: they may go."""
+async def note_beside(
+    world: World, card: Card, known: Known, approving: Collection[Sender], waiting: Collection[str]
+) -> None:
+    """Note the ✅ beside an approval that counts when a card is looked at and not applied as a
+    whole: they may be gone later. Beside a void approval none is noted: its removal takes nothing
+    back, and it may be a new decision that is about to be told."""
     now_ms = world.clock.now_ms()
+    counting = {each.person for each in known.reviews if each.counts and approves(each)}
+    beside = [e for e in stands_beside(known, approving, waiting) if e.id in counting]
 
     def unit(tx: Transaction) -> None:
         for each in beside:
@@ -61,6 +66,7 @@ async def note_beside(world: World, card: Card, beside: Collection[Sender]) -> N
 
 def _only_elsewhere(sender: Sender, known: Known) -> bool:
     mine = [each for each in known.reviews if each.person == sender.id and approves(each)]
-    mine = [each for each in mine if each.counts] or mine  # a void one by this ✅ says nothing
+    # If one counts, a void one that was given by this very ✅ says nothing.
+    mine = [each for each in mine if each.counts] or mine
     message_id = known.card.message_ids[-1]
     return bool(mine) and not any(gave_by(sender, message_id, each) for each in mine)

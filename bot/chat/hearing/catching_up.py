@@ -1,7 +1,7 @@
-"""Decisions found on a card that nobody told the bot of: made while it was away (section 6).
+"""Applies decisions found on a card that nobody told the bot of, for it was away (section 6).
 
-What is noted of emoji is named in `standing_in.py`. In memory alone: who is to be told that their
-✅ was refused, until `unheeded` is asked; after a restart it is not told again.
+Notes about single emoji are listed in `standing_in.py`. Only memory holds who is to be told that
+their ✅ was refused, until `unheeded` is asked; after a restart nobody is told again.
 """
 
 from __future__ import annotations
@@ -63,39 +63,39 @@ from lifecycle.review import Decision, Review
 from lifecycle.state import State
 from lifecycle.workflow import Workflow
 
-#: A ✅ that was given for what a card showed before.
+#: The code of a ✅ that was given for what a card showed before, or by another owner.
 _VOID: Final = "stale_card"
 
 
 class CatchingUp:
-    """Carries out what was found, marked found_late; authority is judged now."""
+    """Carries out what was found, marked `found_late`; authority is judged as it is now."""
 
     def __init__(self, workflow: Workflow, surface: str, lanes: Lanes | None = None) -> None:
-        """`lanes` are those in which what was heard on the surface waits."""
+        """`lanes` are the lanes of the surface's inbox, in which heard events wait."""
         self._workflow = workflow
         self._surface = surface
         self._lanes = Lanes(whole=True) if lanes is None else lanes
         self.elsewhere = Elsewhere(workflow, surface)
-        #: By proposal, whose ✅ was found and refused for good since somebody asked.
+        #: By proposal: whose ✅ was found and refused for good since `unheeded` was last asked.
         self._refused: dict[str, list[tuple[Sender, Reply]]] = {}
         self._alone = WeakValueDictionary[str, asyncio.Lock]()
 
     def alone(self, message_id: str) -> asyncio.Lock:
-        """Return what is held while a card is read and applied, and while a ✅ that was taken off
-        is worked: one that is found and goes meanwhile could be taken back before it counts."""
+        """Return the lock held while a card is read and applied, and while a ✅'s removal is
+        processed: a ✅ that is found and goes meanwhile could be taken back before it counts."""
         return self._alone.setdefault(message_id, asyncio.Lock())
 
     def waiting(self, card: Card) -> Collection[str]:
-        """Return who did something on the card that waits, as the platform names them. Their ✅ is
-        left to that: it says when it was given, and who had the account then."""
+        """Return the accounts (as the platform names them) of which a ✅, given or taken off, waits
+        for this card. Their ✅ is left to that event: it tells when, and by which owner."""
         return self._lanes.users(card_lane(card.message_ids[-1], Signal.APPROVE, ""))
 
     async def apply(self, card: Card, found: Found) -> int:
         """Bring the law up to date with the card; return how many decisions were new.
 
-        ❌ is heard first: it beats a ✅ that is found with it. What executes already no ✅ that is
-        found ends early: nobody knows what its card said when it was given. Raises SurfaceFailed
-        where a ✅ has to wait for what stands elsewhere, or was kept: it is found again.
+        ❌ comes first: it beats a ✅ found with it. No ✅ that is found ends a window early, for
+        nobody knows what its card said then. Raises SurfaceFailed if a ✅ must wait for a ❌ that
+        may stand elsewhere, or for what a former process kept: it is found again.
         """
         policy, store = self._workflow.policy, self._workflow.world.store
         known = await store.read(lambda tx: known_of(tx, policy, card))
@@ -103,7 +103,7 @@ class CatchingUp:
             return await self._too_late(card, found)
         stopped = await self._stopped(card, found, known)
         ends = stopped or known.proposal.state is State.EXECUTING
-        # Before it is noted what is gone: where this fails, the next reading finds it gone again.
+        # This precedes the note of what is gone: if it fails, the next reading finds it gone again.
         taken_back = 0 if ends else await self._taken_back(card, found, known)
         await self._forgotten(card, found, known)
         if found.seeded is known.unseeded:
@@ -115,8 +115,8 @@ class CatchingUp:
         return taken_back + approved
 
     async def _read_whole(self, card: Card, found: Found, known: Known) -> None:
-        """Note that what is found there from now on was given since accounts changed hands last,
-        where this reading was asked for after that."""
+        """Note that what is found there from now on was given after accounts last changed hands,
+        if this reading was asked for after that."""
         world, asked_ms = self._workflow.world, found.asked_ms
         hands = world.hands
         if is_whole(hands, known.card) or asked_ms is None or asked_ms <= hands.changed_ms:
@@ -124,7 +124,7 @@ class CatchingUp:
         await world.write(lambda tx: note_whole_reading(tx, hands, card, found.approving))
 
     async def _too_late(self, card: Card, found: Found) -> int:
-        """A ❌ on what its window closed over is an attempt, of which the law tells people."""
+        """Give the law each ❌ found after the window closed, as an attempt; it tells people."""
         policy, store = self._workflow.policy, self._workflow.world.store
         closed = await store.read(lambda tx: closed_of(tx, card)) if found.stopping else None
         if closed is None:
@@ -136,8 +136,8 @@ class CatchingUp:
         return 0
 
     async def stop_first(self, card: Card, found: Found) -> int:
-        """Carry out what stands under ❌ of people who may stop it, before a ✅ is counted; take
-        back what was approved here by a ✅ that is gone: it must open nothing with that one.
+        """Carry out each ❌ of people who may stop it before a ✅ is counted; return how many. Take
+        back what was approved here by a ✅ that is gone: it must open nothing with the new one.
 
         All else is left to its event: one attempt in the trail. Raises StoreUnavailable.
         """
@@ -149,13 +149,13 @@ class CatchingUp:
         stopped = await self._stopped(card, replace(found, stopping=able), known)
         if not stopped and known.proposal.state is not State.EXECUTING:
             await self._taken_back(card, found, known)
-            beside = stands_beside(known, found.approving, self.waiting(card))
-            await note_beside(self._workflow.world, card, beside)
+            world, waiting = self._workflow.world, self.waiting(card)
+            await note_beside(world, card, known, found.approving, waiting)
         return stopped
 
     async def may_be_gone(self, card: Card, there: Collection[str]) -> bool:
-        """Say whether an approval hangs on a ✅ here of none of these accounts, as the platform
-        names them."""
+        """Return whether an approval hangs on a ✅ here that is of none of these accounts, as the
+        platform names them."""
         policy, store = self._workflow.policy, self._workflow.world.store
         known = await store.read(lambda tx: known_of(tx, policy, card))
         named = (each.accounts.get(self._surface, "") for each in policy.people.values())
@@ -164,8 +164,8 @@ class CatchingUp:
         return known is not None and bool(self._hanging(card, found, known))
 
     async def unheeded(self, card: Card, found: Found) -> Sequence[tuple[Sender, Reply]]:
-        """Return who is to be told that their ✅ counts for nothing: their approval is void, or it
-        was found and refused for what it was given for. Each is told once."""
+        """Return who is to be told, once, that their ✅ counts for nothing: their approval is void,
+        or the ✅ was found and refused as `stale_card`."""
         refused = self._refused.pop(card.proposal_id, [])
         return [*refused, *await tell_void(self._workflow, card, found)]
 
@@ -185,14 +185,14 @@ class CatchingUp:
         return with_heirs(self._workflow.world.hands, known.card, found.stopping)
 
     async def _noted(self, card: Card, sender: Sender, signal: Signal, reply: Reply) -> None:
-        """Note that what was found was refused, or not judged, until it is seen gone."""
+        """Note that an emoji that was found was refused, or not judged, until it is seen gone."""
         world, now_ms = self._workflow.world, self._workflow.world.clock.now_ms()
         if leaves_a_note(reply):
             await world.write(lambda tx: note_answer(tx, card, sender, signal, reply, now_ms))
 
     async def _forgotten(self, card: Card, found: Found, known: Known) -> None:
-        """What was refused or is void and stands no more was given anew where it is found again;
-        what stands beside an approval that was given elsewhere is not, and is seen to go."""
+        """Note what is gone: an emoji that was refused or is void is a new act if it is found
+        again. Note ✅ beside an approval given elsewhere: they are no new act, and seen to go."""
         stopping = {(each.account, Signal.STOP) for each in found.stopping}
         approving = {(each.account, Signal.APPROVE) for each in found.approving}
         policy, now_ms = self._workflow.policy, self._workflow.world.clock.now_ms()
@@ -225,14 +225,14 @@ class CatchingUp:
     async def _approved(self, card: Card, found: Found, known: Known) -> int:
         left = (each for each in found.approving if user_of(each.account) not in found.waiting)
         new = [sender for sender in left if says_anew(sender, known)]
-        # Whose a ✅ was when it was heard may be about to be written down.
+        # If a unit is owed, a note whose a ✅ was when it was heard may not be stored yet.
         whole = self._lanes.whole and not self._workflow.world.units.owes()
         if new and not (whole and await self.elsewhere.heard(card.proposal_id)):
             raise SurfaceFailed(f"{card.proposal_id}: a ❌ may stand elsewhere, or a word be kept")
         count, policy = 0, self._workflow.policy
         for seen in new:
             sender = as_known_now(policy, seen)
-            # By its own event, or elsewhere, it may have counted and been taken back meanwhile.
+            # It may have counted meanwhile, by its own event or elsewhere, and been taken back.
             fresh = await self._workflow.world.store.read(lambda tx: known_of(tx, policy, card))
             if fresh is None or not says_anew(sender, fresh):
                 continue
@@ -245,8 +245,8 @@ class CatchingUp:
         return count
 
     async def _given(self, card: Card, sender: Sender, known: Known, *, moved: bool) -> Reply:
-        """Give a ✅ that was found to the law, unless it is another's: it has counted for them, or
-        the account is no more whose it was when it was found (`moved`)."""
+        """Give a ✅ that was found to the law, unless it is, or may be, another owner's, or its
+        account changed hands after it was found (`moved`): then it is refused as `stale_card`."""
         late = self._late(card, sender, Signal.APPROVE, known)
         late = replace(late, heard_at_ms=given_ms(known.card, sender))
         if moved or self._of_another(sender, known):
@@ -257,15 +257,15 @@ class CatchingUp:
         return await self._workflow.approve(card.proposal_id, late, card=place, found_late=True)
 
     def _of_another(self, sender: Sender, known: Known) -> bool:
-        """Say whether a ✅ that is found has counted for whoever had its account before, or may
-        have been given by them."""
+        """Return whether a ✅ that is found has counted for a former owner of its account, or may
+        have been given by one."""
         hands = self._workflow.world.hands
         if sender.id is None or was_heard_of(hands, known.card, sender):
             return False  # nobody's, or the platform does not vouch for them just now; or theirs
         return counted_for_another(sender, known) or may_be_anothers(hands, known, sender)
 
     async def _taken_back(self, card: Card, found: Found, known: Known) -> int:
-        """A ✅ given on this very card that is gone was taken back, unless all emoji just went."""
+        """Take back approvals whose ✅ here is gone, unless the card was cleared; say how many."""
         gone = self._hanging(card, found, known)
         if gone and not found.seeded and not known.unseeded:
             now_ms = self._workflow.world.clock.now_ms()
@@ -291,7 +291,7 @@ class CatchingUp:
         return written(await self._workflow.take_back(card.proposal_id, sender, card=place)).done
 
     def _late(self, card: Card, sender: Sender, signal: Signal, known: Known) -> Sender:
-        """Name an emoji that is found; one that was put back since it was seen gone is another."""
+        """Return the sender with the event id of this act; an emoji put back is another act."""
         law = self._workflow.policy, self._workflow.world.hands
         turn = turn_of(known.card, known.reviews, law, sender, signal)
         return replace(sender, event_id=late_event(card.message_ids[-1], sender, signal, turn))

@@ -88,6 +88,37 @@ async def test_one_that_came_off_while_its_account_changed_hands_is_taken_back_b
     assert await counting(stage, proposal_id) == []
 
 
+async def test_one_that_another_gave_before_its_account_was_its_owners_again_counts_for_nobody(
+    stage: DiscordStage,
+) -> None:
+    """Of what is told late nobody knows when it was given: ana had the account first, and last."""
+    proposal_id, card = await seeded(stage, PROD, **DUAL)
+    await is_cut(stage)
+    await anas_account_is_bens(stage)
+    stage.clock.advance(1)
+    stage.server.reacts(ANA, card, TICK)
+    stage.clock.advance(1)
+    await anas_account_is(stage, ANA)
+    await stands_again(stage)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+
+
+async def test_one_that_another_gave_counts_for_nobody_where_its_owners_own_is_told_to_go_late(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, card = await approved_once(stage)
+    await is_cut(stage)
+    stage.server.unreacts(ANA, card, TICK)
+    await anas_account_is_bens(stage)
+    stage.clock.advance(1)
+    unheard(card, ANA, TICK)
+    await anas_account_is(stage, ANA)
+    await stands_again(stage)
+    await read_again(stage)
+    assert await counting(stage, proposal_id) == []
+
+
 async def test_one_that_is_found_once_its_account_is_anothers_counts_for_nobody(
     stage: DiscordStage,
 ) -> None:

@@ -12,7 +12,7 @@ from tests.bot.chat.slack.test_accounts_moved import TICK, anas_account_is_bens
 from tests.bot.chat.slack.test_away_for_a_while import read_again
 from tests.builders import PROD
 from tests.fakes.slack_server.stage import OPS
-from tests.slack_stage import OnSlack, on_slack
+from tests.slack_stage import OnSlack, eventually, on_slack
 
 
 async def anas_account_is_nobodys(slack: OnSlack) -> None:
@@ -21,6 +21,24 @@ async def anas_account_is_nobodys(slack: OnSlack) -> None:
     people = dict(workflow.policy.people)
     people["ana"] = replace(people["ana"], accounts={})
     await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+
+
+async def anas_account_is_hers_again(slack: OnSlack) -> None:
+    workflow = slack.world.workflow
+    people = dict(workflow.policy.people)
+    people["ana"] = replace(people["ana"], accounts=people["ben"].accounts)
+    people["ben"] = replace(people["ben"], accounts={})
+    await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+
+
+async def bens_stands_by_anas_account(slack: OnSlack, ts: str) -> None:
+    """Let ben have ana's account for a while, and give a ✅ by it that nobody hears."""
+    await anas_account_is_bens(slack)
+    slack.world.clock.advance(1)
+    await slack.server.reacts("UANA", ts, heard=False)
+    slack.world.clock.advance(1)
+    await anas_account_is_hers_again(slack)
+    slack.world.clock.advance(1)
 
 
 async def comes_with_the_next_process(slack: OnSlack) -> None:
@@ -81,6 +99,43 @@ async def test_one_whose_coming_off_is_told_once_its_account_is_anothers_counts_
         slack.world.clock.advance(1)
         await anas_account_is_bens(slack)
         await slack.server.event(taken_off)
+        await all_done(slack)
+        assert await counting(slack) == []
+
+
+async def test_one_that_another_gave_counts_for_nobody_where_its_owners_own_went_before() -> None:
+    """Slack told of that once the account was its first owner's again."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UANA", card.ts)
+        await all_done(slack)
+        slack.world.clock.advance(1)
+        taken_off = slack.server.reaction("reaction_removed", "UANA", card.ts, TICK, OPS)
+        await slack.server.unreacts("UANA", card.ts, heard=False)
+        slack.world.clock.advance(1)
+        await bens_stands_by_anas_account(slack, card.ts)
+        await slack.server.event(taken_off)
+        await all_done(slack)
+        await read_again(slack)
+        await all_done(slack)
+        assert await counting(slack) == []
+
+
+async def test_what_waits_while_others_have_its_account_says_nothing_of_what_they_gave() -> None:
+    """It was heard in time, and worked once the account was its first owner's again."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.server.reacts("UANA", card.ts)
+        await all_done(slack)
+        slack.world.clock.advance(1)
+        slack.server.hold("users.info")
+        await slack.server.unreacts("UANA", card.ts)
+        await eventually(lambda: slack.server.waiting("users.info"), "Slack is asked who it is")
+        slack.world.clock.advance(1)
+        await bens_stands_by_anas_account(slack, card.ts)
+        slack.server.release("users.info")
+        await all_done(slack)
+        await read_again(slack)
         await all_done(slack)
         assert await counting(slack) == []
 
