@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from contextlib import suppress
 from functools import cache
 from typing import Final, Protocol
@@ -24,6 +25,10 @@ class Ours(Protocol):
 
 
 _ours: WeakSet[Ours] = WeakSet()
+#: The signals that the bot handles.
+_HANDLED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+#: Per thread that forks, the signals that it blocked before.
+_forking: Final = threading.local()
 #: In a copy, its own process id and those of the copies it was forked from; empty in the bot.
 _copies: Final = set[int]()
 
@@ -80,11 +85,29 @@ def keep_signals_from_copies() -> None:
     a pool by SIGTERM, and the bot ended with them. Now SIGTERM ends a copy at once, as it ends any
     program. SIGINT and SIGHUP, which a terminal sends to all its processes, leave a copy to finish
     what it does, as they leave the bot.
+
+    The signals wait until the copy is set up: a pool that has little to do ends its processes
+    before they have run at all. Python would hand the bot such a SIGTERM, and drop it in the copy.
     """
-    os.register_at_fork(after_in_child=_as_one_of_its_own)
+    os.register_at_fork(
+        before=_block_signals,
+        after_in_parent=_unblock_signals,
+        after_in_child=_as_one_of_its_own,
+    )
+
+
+def _block_signals() -> None:
+    # Two steps: the second may raise what a tool's handler raises, and still has to be undone.
+    _forking.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+
+
+def _unblock_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _forking.blocked)
 
 
 def _as_one_of_its_own() -> None:
     signal.set_wakeup_fd(-1)
     if callable(signal.getsignal(signal.SIGTERM)):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _unblock_signals()

@@ -49,6 +49,44 @@ def test_what_a_copy_is_told_is_not_heard_by_the_bot(number: int) -> None:
     assert (ended.stdout, ended.stderr) == ("0\n", "")
 
 
+#: Its copies are told to end before anything else is run in them.
+ENDS_A_COPY_AT_ONCE = """
+import asyncio, os, signal, threading
+from bot.forked import keep_signals_from_copies
+
+def forks():
+    copy = os.fork()
+    if not copy:
+        os._exit(0)
+    _, status = os.waitpid(copy, 0)
+    print(os.waitstatus_to_exitcode(status), signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+async def main():
+    heard = []
+    asyncio.get_running_loop().add_signal_handler(15, heard.append, 1)
+    os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), 15))
+    keep_signals_from_copies()
+    forks()
+    thread = threading.Thread(target=forks)
+    thread.start()
+    thread.join()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    print(len(heard))
+
+asyncio.run(main())
+"""
+
+
+def test_a_copy_that_is_ended_before_it_has_run_ends_and_the_bot_does_not() -> None:
+    """As a pool of multiprocessing ends one with little to do: the bot ended, in the middle of the
+    call, and the pool waited for the copy for ever."""
+    words = [sys.executable, "-c", ENDS_A_COPY_AT_ONCE]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (ended.stdout, ended.stderr) == ("-15 set()\n-15 set()\n0\n", "")
+
+
 #: Dies without a word to anybody, while its copy stands until its input ends.
 LEAVES_A_COPY = """
 import os, socket, sys
