@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from bot.garbage import spare_what_is_loaded
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # How long one example takes says what else the machine does: nothing is timed in a test.
@@ -45,6 +47,11 @@ def stopped_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         monkeypatch.setattr(loop, "time", lambda: told() + seconds)
 
     return by
+
+
+def pytest_collection_finish() -> None:
+    """Collect no garbage among modules and tests, as a running bot does not."""
+    spare_what_is_loaded()
 
 
 #: What takes long and comes in few tests: begun last, it would keep one process busy alone.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from bot.cli import app
 from bot.cli.leaving import leave
+from bot.garbage import load_undisturbed
 
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    load_undisturbed()
     try:
         app.main()
     except SystemExit as ended:

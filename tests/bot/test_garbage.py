@@ -26,6 +26,9 @@ async def test_a_life_leaves_nothing_for_the_garbage_collector(tmp_path: Path) -
 async def test_a_bot_that_is_set_up_spares_what_is_loaded_and_collects_seldom(
     tmp_path: Path,
 ) -> None:
+    gc.unfreeze()  # as a process that has just begun
+    gc.set_threshold(700, 10, 10)
+
     async with staged(tmp_path):
         assert gc.get_freeze_count() > 10_000
         assert gc.get_threshold()[0] > 700
