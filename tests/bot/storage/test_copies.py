@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import sqlite3
-import stat
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -18,32 +15,7 @@ from bot.storage import CannotOpen
 from bot.storage.copies import back_up, bring_back
 from bot.storage.lock import AlreadyRunning
 from bot.storage.sqlite import SqliteStore
-from tests.builders import a_document, a_proposal
-
-
-async def filled(path: Path, *names: str) -> SqliteStore:
-    store = await SqliteStore.open(path)
-    for name in names:
-        await store.write(
-            lambda tx, n=name: tx.proposals.add(a_proposal(a_document(proposal_id=n)))
-        )
-    return store
-
-
-async def held(path: Path) -> list[str]:
-    store = await SqliteStore.open_reader(path)
-    found = await store.read(lambda tx: tx.proposals.beginning_with("", 99))
-    await store.close()
-    return list(found)
-
-
-@pytest.fixture
-async def copy(tmp_path: Path) -> Path:
-    """A copy of a database with p1 and p2."""
-    store = await filled(tmp_path / "old" / "signoff.db", "p1", "p2")
-    back_up(tmp_path / "old" / "signoff.db", tmp_path / "copy.db")
-    await store.close()
-    return tmp_path / "copy.db"
+from tests.bot.storage.copied import filled, held
 
 
 async def test_a_copy_is_one_file_with_what_a_running_bot_committed(copy: Path) -> None:
@@ -286,46 +258,3 @@ async def test_a_link_to_a_database_is_the_same_database(tmp_path: Path) -> None
     with pytest.raises(AlreadyRunning):
         await SqliteStore.open(tmp_path / "other.db")
     await store.close()
-
-
-def unconfirmed(monkeypatch: pytest.MonkeyPatch, once_named: Path) -> None:
-    """Let the disk fail to confirm names in the folder of a file once that has its name."""
-    fsync = os.fsync
-
-    def failing(descriptor: int) -> None:
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode) and once_named.exists():
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        fsync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", failing)
-
-
-async def test_a_copy_whose_name_the_disk_does_not_confirm_is_not_left_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await (await filled(tmp_path / "signoff.db", "p1")).close()
-    file = tmp_path / "copy.db"
-
-    with monkeypatch.context() as disk:
-        unconfirmed(disk, file)
-        with pytest.raises(CannotOpen, match="cannot be copied"):
-            back_up(tmp_path / "signoff.db", file)
-    assert not file.exists()
-
-    back_up(tmp_path / "signoff.db", file)
-    assert await held(file) == ["p1"]
-
-
-async def test_a_restore_that_the_disk_does_not_confirm_says_which_database_has_the_name(
-    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It said that the copy could not take the place that it had taken."""
-    target = tmp_path / "new" / "signoff.db"
-
-    with monkeypatch.context() as disk:
-        unconfirmed(disk, target)
-        with pytest.raises(CannotOpen, match="has taken the place") as refused:
-            bring_back(copy, target)
-
-    assert await held(target) == ["p1", "p2"]
-    assert "signoff audit verify" in str(refused.value)
