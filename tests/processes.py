@@ -11,11 +11,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.loaded import Forked, Stream, can_fork, fork_bot, plain_environment
 
 DEADLINE_S = 60
 
@@ -47,23 +49,28 @@ class Process:
         if not (folder / "config.yaml").exists():
             shutil.copy(ROOT / "config.yaml", folder)
             shutil.copytree(ROOT / "examples", folder / "examples")
-        known = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
-        self.environment = {**known, "PYTHONPATH": str(ROOT)}
+        self.environment = plain_environment()
         self._errors = (folder / "stderr.txt").open("a")
         self._marks = 0
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Forked | None = None
 
-    def start(self) -> None:
-        """Start it in a process group of its own; it may still be starting afterwards."""
+    def start(self, **streams: Stream) -> None:
+        """Start it in a process group of its own; it may still be starting afterwards.
+
+        Its input and output are pipes, its errors `complaints`, unless `streams` say otherwise.
+        """
         self.kill()
+        pipe = subprocess.PIPE
+        three = {"stdin": pipe, "stdout": pipe, "stderr": self._errors} | streams
+        if can_fork(self.environment):
+            self.process = fork_bot(["run"], self.folder, self.environment, *three.values())
+            return
         self.process = subprocess.Popen(
             self._words("run"),
             cwd=self.folder,
             env=self.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
             start_new_session=True,
+            **three,  # type: ignore[call-overload]
         )
 
     def ask(self, line: str | bytes) -> list[str]:
@@ -137,6 +144,8 @@ class Process:
 
     def beside(self, *words: str, inside: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
         """Run another command on the same folder; `inside` another program that runs it."""
+        if not inside and can_fork(self.environment):
+            return self._beside(words)
         return subprocess.run(
             [*inside, *self._words(*words)],
             cwd=self.folder,
@@ -147,6 +156,13 @@ class Process:
             timeout=DEADLINE_S,
             check=False,
         )
+
+    def _beside(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        with TemporaryFile() as out, TemporaryFile() as err, Path(os.devnull).open() as nothing:
+            process = fork_bot(words, self.folder, self.environment, nothing, out, err)
+            code = process.wait(DEADLINE_S)
+            said = [(file.seek(0), file.read().decode())[1] for file in (out, err)]
+        return subprocess.CompletedProcess(list(words), code, *said)
 
     def complaints(self) -> str:
         """Return what all runs wrote to standard error."""
@@ -165,7 +181,7 @@ class Process:
         self._errors.close()
 
     @property
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> subprocess.Popen[bytes] | Forked:
         assert self.process is not None
         return self.process
 

@@ -102,7 +102,8 @@ def lives_and_dies(bot: Process, random_: random.Random, known: list[str]) -> in
     assert process is not None
     reader = threading.Thread(target=_drain, args=(process.stdout, heard), daemon=True)
     reader.start()
-    while_starting, moment_s = random_.random() < 1 / 6, random_.uniform(0.05, 2.0)
+    while_starting = random_.random() < 1 / 6
+    moment_s = random_.uniform(0, 0.3) if while_starting else random_.uniform(0.05, 2.0)
 
     def dies() -> None:
         if not while_starting:

@@ -7,7 +7,6 @@ import pty
 import resource
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -51,14 +50,8 @@ def read_until(descriptor: int, words: bytes) -> None:
 
 def begin(bot: Process, **streams: int | IO[bytes]) -> None:
     """Start it with other streams than pipes."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": bot._errors}
-    bot.process = subprocess.Popen(
-        bot._words("run"),
-        cwd=bot.folder,
-        env=bot.environment | {"TERM": "xterm"},
-        start_new_session=True,
-        **(pipes | streams),  # type: ignore[call-overload]
-    )
+    bot.environment["TERM"] = "xterm"
+    bot.start(**streams)
 
 
 def runs(bot: Process) -> bool:
