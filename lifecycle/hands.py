@@ -107,7 +107,9 @@ def take_hands(tx: Transaction, before: Policy, policy: Policy, now_ms: int) -> 
         told = Hands(state=now_ms)
         moved = _moved(told, _owners(policy), state=now_ms + 1, now_ms=now_ms)
     else:
-        moved = _moved(_in_time(told, now_ms), _owners(policy), state=told.state + 1, now_ms=now_ms)
+        # The time keeps the number growing where a flag was deleted, of which nothing else knows.
+        state = max(told.state + 1, now_ms)
+        moved = _moved(_in_time(told, now_ms), _owners(policy), state=state, now_ms=now_ms)
     kept = _as_json(moved)
     if kept != flag:
         tx.flags.put(_FLAG, kept)
