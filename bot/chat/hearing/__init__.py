@@ -44,13 +44,15 @@ Reading cards for what nobody heard:
 - `known.py`: what the law has heard already, to compare with
 - `catching_up.py`: carries out what is new, and takes back what is gone
 - `acted.py`: which act an emoji is, so that none is done twice
+- `refused_emoji.py`, `refused.py`: emoji that were refused, and what they say if they still stand
+- `beside.py`: ✅ that stand beside an approval and change nothing
 - `hanging.py`: approvals whose ✅ is gone
 - `void.py`: who is told that their approval is void
 
 What is noted on a card's `extra`, and by which file. These notes are dropped with the message
 (`standing_in.py`):
 
-- `refused`, `refused_to`: `refused.py`, and `beside.py` for ✅ that stand beside an approval
+- `refused`, `refused_to`: `refused_emoji.py`, and `beside.py` for ✅ that stand beside an approval
 - `unjudged`: `unjudged.py`
 - `off_by_next_ms`: `hanging.py`
 - `hands`: `given_since.py`, and `standing_in.py` as a card is posted

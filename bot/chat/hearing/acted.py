@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bot.chat.hearing.event_ids import late_event
-from bot.chat.hearing.refused import note_refused, times_refused
+from bot.chat.hearing.refused_emoji import note_refused, refusal_of
 from bot.chat.hearing.seen_gone import GONE, approves
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Sender
@@ -48,7 +48,7 @@ def turn_of(
     gone_ms = card.extra.get(GONE, {}).get(sender.id or "")
     if signal is Signal.APPROVE and gone_ms is not None:
         parts.append(str(gone_ms))
-    times = times_refused(card, (sender.account, signal))
+    times = refusal_of(card, (sender.account, signal)).times_gone
     parts += [f"r{times}"] if times else []
     if signal is Signal.STOP:
         parts += [policy.digest[-_DIGITS:], *((f"of:{sender.id}",) if sender.id else ())]

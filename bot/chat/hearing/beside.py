@@ -1,8 +1,8 @@
 """Keeps track of ✅ that stand beside an approval and change nothing, as a second one of its giver.
 
 Whoever takes off such a ✅ of theirs takes the approval back all the same. These ✅ are noted among
-the emoji that were refused (`refused.py`): a reading of the card, or a look at it, writes the note,
-`hanging.py` reads it once the ✅ is gone, and it is dropped as those are.
+the emoji that were refused (`refused_emoji.py`): a reading of the card, or a look at it, writes the
+note, `hanging.py` reads it once the ✅ is gone, and it is dropped as those are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from bot.chat.hearing.known import Known
-from bot.chat.hearing.refused import gave_by, is_refused, note_refused, refused_to, says_anew
+from bot.chat.hearing.refused import gave_by, refused_to, says_anew
+from bot.chat.hearing.refused_emoji import is_refused, note_refused
 from bot.chat.hearing.seen_gone import approves
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Sender

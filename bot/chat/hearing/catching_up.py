@@ -46,10 +46,10 @@ from bot.chat.hearing.refused import (
     note_answer,
     note_counted,
     note_gone,
-    note_refused,
     says_anew,
     written,
 )
+from bot.chat.hearing.refused_emoji import note_refused
 from bot.chat.hearing.senders import as_known_now, sender_of
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.unjudged import given_ms

@@ -21,7 +21,8 @@ from dataclasses import replace
 from typing import Final
 
 from bot.chat.hearing.known import Known
-from bot.chat.hearing.refused import gave_by, is_refused
+from bot.chat.hearing.refused import gave_by
+from bot.chat.hearing.refused_emoji import is_refused
 from bot.chat.hearing.seen_gone import approves
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.standing_in import HANDS, still_in

@@ -16,12 +16,8 @@ from bot.chat.hearing.given_since import keep_heard
 from bot.chat.hearing.hanging import note_taken_off
 from bot.chat.hearing.known import HIDDEN, note_changed
 from bot.chat.hearing.notes import Notes
-from bot.chat.hearing.refused import (
-    heard_already,
-    is_refused,
-    note_gone,
-    written,
-)
+from bot.chat.hearing.refused import heard_already, note_gone, written
+from bot.chat.hearing.refused_emoji import is_refused
 from bot.chat.hearing.senders import as_known_now
 from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal

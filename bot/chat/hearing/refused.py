@@ -1,25 +1,30 @@
-"""Records which emoji on a card were refused: each is refused, and audited, once while it stands.
+"""Judges what an emoji on a card says after one was refused there: each is refused, and audited,
+once while it stands.
 
-- It keeps, in a card's `extra`, under `refused` by account and signal how often the emoji was
-  refused or seen gone (odd while it stands) and when it was last refused; in `refused_to` to whom.
-- `incoming.py` writes it of emoji that are heard, `catching_up.py` of those that are found, and of
-  ✅ that stand beside an approval and change nothing (`beside.py`).
+- `refused_emoji.py` keeps them; `incoming.py` writes of emoji that are heard, `catching_up.py` of
+  those that are found, and of ✅ that stand beside an approval and change nothing (`beside.py`).
 - `says_anew` and `counted_for_another` here read it, and `hanging.py`, `beside.py` and
   `given_since.py`.
-- It is dropped with the message; of more than 64 emoji the oldest are dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final
 
 from bot.chat.hearing.event_ids import given_by, on_card
 from bot.chat.hearing.known import Known, stops
+from bot.chat.hearing.refused_emoji import (
+    Key,
+    all_refused,
+    is_refused,
+    note_refused,
+    put_refused,
+    refusal_of,
+)
 from bot.chat.hearing.seen_gone import approves, is_gone, off_by_next_ms
 from bot.chat.hearing.signals import Signal
-from bot.chat.hearing.standing_in import REFUSED, REFUSED_TO, known_before, still_in
+from bot.chat.hearing.standing_in import known_before, still_in
 from bot.chat.hearing.unjudged import (
     given_ms,
     note_judged,
@@ -35,11 +40,6 @@ from lifecycle.policy import Policy
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.records import Card
 from lifecycle.review import Review
-
-#: It is kept of this many emoji on one card; a further one takes the place of the oldest.
-_MOST: Final = 64
-
-Key = tuple[str, Signal]
 
 
 def written(reply: Reply) -> Reply:
@@ -80,9 +80,9 @@ def heard_already(
         mine += [r for r in here if gave_by(sender, message_id, r)]
     if any(approves(review) is (signal is Signal.APPROVE) for review in mine):
         return True
-    times, at_ms = _noted(card).get(_name((sender.account, signal)), (0, 0))
+    refused = refusal_of(card, (sender.account, signal))
     may_now = signal is Signal.STOP and stops(policy, proposal, sender)
-    return bool(times % 2) and at_ms >= given_ms and not may_now
+    return refused.stands and refused.at_ms >= given_ms and not may_now
 
 
 def for_good(reply: Reply) -> bool:
@@ -156,9 +156,9 @@ def note_counted(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
     """Note that these ✅ stand again for whom they counted: that they were gone says nothing."""
     stands = still_in(tx, card)
     if stands is not None and keys:
-        noted = dict(_noted(stands))
-        again = {name: (noted[name][0], 0) for name in map(_name, keys) if name in noted}
-        _put(tx, stands, noted | again)
+        noted = all_refused(stands)
+        again = {key: replace(noted[key], at_ms=0) for key in keys if key in noted}
+        put_refused(tx, stands, noted | again)
 
 
 def gave_by(sender: Sender, message_id: str, review: Review) -> bool:
@@ -171,28 +171,17 @@ def gave_by(sender: Sender, message_id: str, review: Review) -> bool:
 def _seen_gone_ms(card: Card, account: str) -> int:
     """Return when the ✅ of an account was last refused that was seen gone since; 0 if there is
     none, or if it stood again for whom it had counted."""
-    times, refused_ms = _noted(card).get(_name((account, Signal.APPROVE)), (0, 0))
-    return 0 if times % 2 else refused_ms
-
-
-def times_refused(card: Card, key: Key) -> int:
-    """Return how often an emoji was refused there and seen gone since."""
-    return _noted(card).get(_name(key), (0, 0))[0] // 2
-
-
-def is_refused(card: Card, key: Key) -> bool:
-    """Return whether an emoji was refused in the message in which the card stands, and not seen
-    gone since."""
-    times, _ = _noted(card).get(_name(key), (0, 0))
-    return bool(times % 2)
+    refused = refusal_of(card, (account, Signal.APPROVE))
+    return 0 if refused.stands else refused.at_ms
 
 
 def refused_since(card: Card, account: str, since_ms: int) -> bool:
     """Return whether a ✅ of this account was refused in the message in which the card stands at or
     after `since_ms`, even if it was seen gone after that."""
-    noted = ((_key(name), at_ms) for name, (_, at_ms) in _noted(card).items() if at_ms >= since_ms)
-    approving = (who for (who, signal), _ in noted if signal is Signal.APPROVE)
-    return user_of(account) in map(user_of, approving)
+    return any(
+        signal is Signal.APPROVE and each.at_ms >= since_ms and user_of(who) == user_of(account)
+        for (who, signal), each in all_refused(card).items()
+    )
 
 
 def leaves_a_note(reply: Reply) -> bool:
@@ -213,27 +202,13 @@ def note_answer(
         note_unjudged(tx, card, sender, now_ms)
 
 
-def note_refused(tx: Transaction, card: Card, sender: Sender, signal: Signal, now_ms: int) -> None:
-    """Note that an emoji which stands there was refused to its sender, who owns its account."""
-    stands, name = still_in(tx, card), _name((sender.account, signal))
-    if stands is None:
-        return
-    noted = dict(_noted(stands))
-    times, _ = noted.pop(name, (0, 0))
-    noted[name] = (times | 1, now_ms)
-    noted = dict(list(noted.items())[-_MOST:])
-    told = {**_refused_to(stands), name: sender.id or ""}
-    kept = {each: told[each] for each in noted if each in told}
-    _put(tx, replace(stands, extra={**stands.extra, REFUSED_TO: kept}), noted)
-
-
 def gone_from(card: Card, standing: Collection[Key], asked_ms: int | None, now_ms: int) -> set[Key]:
     """Return which emoji that were refused, or not judged, are not among those `standing`; one that
     was heard after the card was asked for is not known to be gone."""
     refused = {
-        _key(name)
-        for name, (times, at_ms) in _noted(card).items()
-        if times % 2 and known_before(at_ms, asked_ms, now_ms)
+        key
+        for key, each in all_refused(card).items()
+        if each.stands and known_before(each.at_ms, asked_ms, now_ms)
     }
     there = [account for account, signal in standing if signal is Signal.APPROVE]
     off = {(each, Signal.APPROVE) for each in unjudged_off(card, there, asked_ms, now_ms)}
@@ -245,47 +220,17 @@ def note_gone(tx: Transaction, card: Card, keys: Collection[Key]) -> None:
     found there is a new act."""
     note_off(tx, card, [account for account, signal in keys if signal is Signal.APPROVE])
     stands = still_in(tx, card)
-    noted = dict(_noted(stands)) if stands is not None else {}
-    gone = {name: noted[name] for name in map(_name, keys) if noted.get(name, (0, 0))[0] % 2}
+    noted = all_refused(stands) if stands is not None else {}
+    gone = {key: noted[key].seen_gone() for key in keys if key in noted and noted[key].stands}
     if stands is not None and gone:
-        _put(tx, stands, noted | {k: (times + 1, at_ms) for k, (times, at_ms) in gone.items()})
-
-
-def _noted(card: Card) -> Mapping[str, tuple[int, int]]:
-    """Return how often each emoji was refused or seen gone (odd while it stands), and when it was
-    last refused (ms UTC)."""
-    return {name: (each[0], each[1]) for name, each in card.extra.get(REFUSED, {}).items()}
-
-
-def _refused_to(card: Card) -> Mapping[str, str]:
-    """Return to whom each was refused, "" for a stranger; a former version did not note it."""
-    noted = card.extra.get(REFUSED_TO)
-    return noted if isinstance(noted, Mapping) else {}
+        put_refused(tx, stands, noted | gone)
 
 
 def refused_to(card: Card) -> Sequence[tuple[str, str | None, int]]:
     """Return of each ✅ that was refused, and not seen gone since, its account, to whom it was
     refused (None if nobody noted that), and when (ms UTC)."""
-    told = _refused_to(card)
-    each = (
-        (_key(name), told.get(name), at_ms, times) for name, (times, at_ms) in _noted(card).items()
-    )
     return [
-        (who, to, at_ms)
-        for (who, signal), to, at_ms, times in each
-        if times % 2 and signal is Signal.APPROVE
+        (account, each.to, each.at_ms)
+        for (account, signal), each in all_refused(card).items()
+        if each.stands and signal is Signal.APPROVE
     ]
-
-
-def _put(tx: Transaction, card: Card, noted: Mapping[str, tuple[int, int]]) -> None:
-    kept = {name: list(each) for name, each in noted.items()}
-    tx.cards.put(replace(card, extra={**card.extra, REFUSED: kept}))
-
-
-def _name(key: Key) -> str:
-    return f"{key[0]}:{key[1].name}"
-
-
-def _key(name: str) -> Key:
-    account, _, signal = name.rpartition(":")
-    return account, Signal[signal]

@@ -4,7 +4,7 @@ What was seen of one message, or noted of it, says nothing of another in which t
 since. Whatever is kept in a card's `extra` of single emoji is named here, and dropped by `anew`,
 which `showing/placed.py` calls when a card stands in another message:
 
-- `refused`, `refused_to`: which were refused, how often, when and to whom (`refused.py`)
+- `refused`, `refused_to`: which were refused, how often, when and to whom (`refused_emoji.py`)
 - `unjudged`: whose a ✅ is that waits to be judged (`unjudged.py`)
 - `off_by_next_ms`: when the next owner of an account took a ✅ off (`hanging.py` writes it,
   `seen_gone.py` reads it)
