@@ -107,8 +107,9 @@ class Asked:
             await self._inbox.take(event_id, lane, payload, _stops(payload))
         except StoreUnavailable:
             # A stranger stops nothing, and is tried once: else anybody could fill the memory.
-            once = True if self.sender(payload).identity is None else None
-            await self._inbox.work_unstored(event_id, lane, payload, _stops(payload), once=once)
+            stops, known = _stops(payload), self.sender(payload).identity is not None
+            again = stops is not None and known
+            await self._inbox.work_unstored(event_id, lane, payload, stops, again=again)
 
     async def _answer(self, event_id: str, taking: asyncio.Task[None]) -> list[Said]:
         answer = self._waiting[event_id]

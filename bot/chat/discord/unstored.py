@@ -56,11 +56,11 @@ class Unstored:
         emoji = tuple(str(payload[part]) for part in _EMOJI) if reacts else (event_id,)
         if stops is not None and emoji in self._tried:
             return
-        once = stops is None or self._who(payload) is None
-        tried = set() if once else {emoji}
+        again = stops is not None and self._who(payload) is not None
+        tried = {emoji} if again else set()
         self._tried |= tried
         try:
-            await self._inbox.work_unstored(event_id, lane, payload, stops, once=once)
+            await self._inbox.work_unstored(event_id, lane, payload, stops, again=again)
         finally:
             self._tried -= tried
 
@@ -72,9 +72,9 @@ class Unstored:
         """
         who = self._who(payload)
         by_person = who is not None and who.kind is ActorKind.PERSON
-        once = payload["text"] is not None or not by_person
+        again = payload["text"] is None and by_person
         try:
-            await self._inbox.work_unstored(event_id, lane, payload, once=once)
+            await self._inbox.work_unstored(event_id, lane, payload, again=again)
         except (StoreUnavailable, SurfaceFailed):
             if who is not None and (by_person or payload["text"] is not None):
                 self._hints.answer(payload, unavailable().words)

@@ -101,19 +101,19 @@ class Inbox:
         payload: Payload,
         stops: StopOf | None = None,
         *,
-        once: bool | None = None,
+        again: bool,
     ) -> Coroutine[Any, Any, None]:
         """Process what could not be stored; what it stops may not become final from now on.
 
-        A stop is tried until it can be processed or stored; the last try to store it is as the
-        process ends. If `once`, it is tried one time, for it is delivered again or its sender is
-        told; so is all else, unless `once` is False. Raises SurfaceFailed, StoreUnavailable.
+        If `again`, it is tried until it can be processed or stored; the last try to store it is as
+        the process ends. Else it is tried one time, for it is delivered again or its sender is
+        told. Raises SurfaceFailed, StoreUnavailable.
         """
-        now_ms, once = self._world.clock.now_ms(), stops is None if once is None else once
+        now_ms = self._world.clock.now_ms()
         new = self._holds.begin(event_id, now_ms, stops)
         heard = as_heard(self._world, self._surface, payload)
         take = partial(self._taken, event_id, lane, heard, now_ms)
-        return self._tried(event_id, heard, take, stops, new=new, once=once)
+        return self._tried(event_id, heard, take, stops, new=new, again=again)
 
     async def _tried(
         self,
@@ -123,7 +123,7 @@ class Inbox:
         stops: StopOf | None,
         *,
         new: bool,
-        once: bool,
+        again: bool,
     ) -> None:
         pause_s = 0.5
         try:
@@ -134,7 +134,7 @@ class Inbox:
                         await self._work(event_id, payload)
                     return
                 except (Exception, asyncio.CancelledError) as error:
-                    if once:
+                    if not again:
                         raise
                     self._waits(event_id, error)
                     taken = await self._stored_by_now(event_id, take, stops, pause_s)
@@ -159,7 +159,7 @@ class Inbox:
         shown = self._world.background.spawn(self._world.store.read(view))
         try:
             async with turn:
-                await self.work_unstored(event_id, lane, await shown)
+                await self.work_unstored(event_id, lane, await shown, again=False)
         finally:
             self.lanes.leave(event_id, lane)
 

@@ -185,8 +185,8 @@ class Interactions:
                 raise
             # A stranger stops nothing, and is tried once: else anybody could fill the memory.
             workflow = self._desk.workflow
-            once = None if is_named(workflow.policy, user_of(kept)) else True
-            working = self._inbox.work_unstored(event_id, lane, kept, stops, once=once)
+            again = stops is not None and is_named(workflow.policy, user_of(kept))
+            working = self._inbox.work_unstored(event_id, lane, kept, stops, again=again)
             workflow.world.background.spawn(working)
             return True
 

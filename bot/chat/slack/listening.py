@@ -191,8 +191,8 @@ class Listening:
         working = self._unstored.get(key)
         if working is None:
             strange = said is not None and not is_named(self._workflow.policy, said.user)
-            once = True if strange else None
-            work = self.inbox.work_unstored(event_id, lane, payload, stops, once=once)
+            again = stops is not None and not strange
+            work = self.inbox.work_unstored(event_id, lane, payload, stops, again=again)
             working = self._workflow.world.background.spawn(work, told=(SurfaceFailed,))
             self._unstored[key] = working
             working.add_done_callback(lambda _: self._unstored.pop(key, None))

@@ -100,7 +100,7 @@ async def test_an_event_waits_for_memory_as_it_waits_for_the_store() -> None:
 async def test_a_stop_that_cannot_be_stored_is_known_to_the_law_while_it_is_worked() -> None:
     working = Stopping()
     stops = StopOf("p1")
-    unstored = working.inbox.work_unstored("e1", "x:c1", {"text": "reject"}, stops)
+    unstored = working.inbox.work_unstored("e1", "x:c1", {"text": "reject"}, stops, again=True)
     doing = asyncio.create_task(unstored)
     await asyncio.sleep(0)
     assert working.ours.heard.ids() == {"p1"}
@@ -120,7 +120,9 @@ async def test_a_stop_that_was_worked_and_comes_again_over_a_full_disk_holds_not
 
     working.works_by(unwritten)
     async with asyncio.timeout(5):
-        await working.inbox.work_unstored("e1", "x:c1", {"text": "reject"}, StopOf("p1"))
+        await working.inbox.work_unstored(
+            "e1", "x:c1", {"text": "reject"}, StopOf("p1"), again=True
+        )
 
     assert working.ours.heard.ids() == frozenset()
 
@@ -144,7 +146,9 @@ async def test_a_stop_that_was_worked_and_comes_again_holds_nothing_although_not
     working.works_by(unwritten)
     async with asyncio.timeout(5):
         with suppress(StoreUnavailable):
-            await working.inbox.work_unstored("e1", "x:c1", {"text": "reject"}, StopOf("p1"))
+            await working.inbox.work_unstored(
+                "e1", "x:c1", {"text": "reject"}, StopOf("p1"), again=True
+            )
     monkeypatch.undo()
     assert not await working.stops()
 

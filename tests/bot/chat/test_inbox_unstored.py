@@ -54,7 +54,7 @@ class Unstored(Working):
 
     async def begins(self) -> asyncio.Task[None]:
         """Let a stop wait that is in memory alone."""
-        doing = asyncio.create_task(self.inbox.work_unstored(*SAID))
+        doing = asyncio.create_task(self.inbox.work_unstored(*SAID, again=True))
         await until(lambda: self.asked > 1, "asked in vain")
         return doing
 
@@ -109,7 +109,7 @@ async def test_a_process_that_ends_stores_it_where_it_can_and_hardly_waits_for_i
 ) -> None:
     working = Unstored()
     clock = working.world.clock = working.ours.clock = FakeClock()
-    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID, again=True))
     await clock.run_for(60)  # by now its platform is asked rarely
     assert not doing.done()
     if stored:
@@ -126,7 +126,7 @@ async def test_what_a_person_let_go_of_before_it_could_be_stored_stops_nothing_a
     working = Unstored()
     clock = working.world.clock = working.ours.clock = FakeClock()
     said = ("e1", "x:c1", {"text": "freeze look first"}, StopOf())
-    doing = asyncio.create_task(working.inbox.work_unstored(*said))
+    doing = asyncio.create_task(working.inbox.work_unstored(*said, again=True))
     await clock.run_for(OVERDUE_MS / 1000)
     assert working.ours.heard.freezes()
     working.takes_again()
@@ -145,7 +145,7 @@ async def test_a_process_that_ends_while_the_platform_is_asked_stores_it() -> No
     working = Unstored()
     working.unknown = False
     working.may.clear()
-    working.ours.background.spawn(working.inbox.work_unstored(*SAID))
+    working.ours.background.spawn(working.inbox.work_unstored(*SAID, again=True))
     await until(lambda: working.asked, "asked")
     working.takes_again()
     await working.world.workflow.shut_down(grace_s=0.01)
@@ -169,7 +169,7 @@ async def test_a_mistake_of_ours_lets_go_of_no_stop_that_could_not_be_stored(
         await working.work(event_id, payload)
 
     working.works_by(work)
-    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID, again=True))
     await until(lambda: doing.done() or working.asked > 1, "asked again")
     assert working.ours.heard.ids() == {"p1"}
     working.takes_again()
@@ -187,7 +187,7 @@ async def test_what_another_delivery_was_stored_and_failed_by_mistake_goes_on_ho
         raise KeyError("user")
 
     working.works_by(work)
-    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID, again=True))
     await clock.run_for(6)  # by now it is tried every two seconds
     working.takes_again()
     assert await working.inbox.take(*SAID)
@@ -203,7 +203,7 @@ async def test_a_task_that_is_ended_while_it_waits_stores_what_it_stands_for() -
     """It ended in its pause, and the store had been back for a second."""
     working = Unstored()
     working.world.clock = working.ours.clock = FakeClock()
-    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID, again=True))
     await until(lambda: working.asked, "asked in vain")
     working.takes_again()
     doing.cancel()
@@ -226,7 +226,7 @@ async def test_no_end_waits_long_for_whoever_has_the_database(
         return await asyncio.Event().wait()
 
     working.world.store.write = hangs  # type: ignore[method-assign, assignment]
-    doing = asyncio.create_task(working.inbox.work_unstored(*SAID))
+    doing = asyncio.create_task(working.inbox.work_unstored(*SAID, again=True))
     await until(lambda: working.asked, "asked in vain")
     doing.cancel()
     await until(doing.done, "ended")
