@@ -42,6 +42,12 @@ _IN_A_REQUEST: Final = {
     "parameters": "params",
     "evidence_bindings": "evidence",
 }
+#: Faults of a KernelRequest by their place, and the fields that nobody can judge then.
+_HIDES: Final = {
+    "tool_call": frozenset({"action_type", "target"}),
+    "tool_call.name": frozenset({"action_type", "target"}),
+    "params": frozenset({"target", "parameters"}),
+}
 _ITS_TARGET: Final = (
     "The target of a KernelRequest is its tool's own match and params.resource_id: write "
     "params.resource_id, or send a Proposal, which names its target."
@@ -84,10 +90,10 @@ def accept(obj: Mapping[str, Any], policy: Policy) -> Accepted:
     fields = dict(obj)
     _refuse(_byte_faults(fields))
     kind = kind_of(fields)
-    proposal = _proposal_fields(fields, kind, policy)
+    proposal, of_request = _proposal_fields(fields, kind, policy)
     canonical, judged = _canonical(proposal)
     document, tool, faults = _structure(canonical, judged, kind, policy)
-    _refuse(_as_sent(faults, kind))
+    _refuse(_as_sent(faults, kind, of_request))
     if document is None or tool is None:
         raise AssertionError("no fault, and yet nothing that could be accepted")
     if tool.tier is not configured_tier(tool):
@@ -118,15 +124,18 @@ def _byte_faults(fields: Mapping[str, Any]) -> list[Fault]:
     return [*faults, *control_character_faults(fields)]
 
 
-def _proposal_fields(fields: dict[str, Any], kind: Kind, policy: Policy) -> dict[str, Any]:
+def _proposal_fields(
+    fields: dict[str, Any], kind: Kind, policy: Policy
+) -> tuple[dict[str, Any], list[Fault]]:
+    """Return the fields of the Proposal, and the faults of a KernelRequest itself."""
     match kind:
         case Kind.PROPOSAL:
-            return fields
+            return fields, []
         case Kind.KERNEL_REQUEST:
             return of_kernel_request(fields, policy)
         case Kind.ENVELOPE:
             _canonical(fields)  # refused here if not: a witness needs the canonical form
-            return of_envelope(fields, policy)
+            return of_envelope(fields, policy), []
         case _:
             assert_never(kind)
 
@@ -193,11 +202,17 @@ def _tool_faults(
     yield from (f for f in parameter_faults(tool, parameters) if f.path not in refused)
 
 
-def _as_sent(faults: list[Fault], kind: Kind) -> list[Fault]:
-    """Return the faults with the names that the sender used."""
+def _as_sent(faults: list[Fault], kind: Kind, of_request: list[Fault]) -> list[Fault]:
+    """Return all faults of step 4 with the names that the sender used, the V-PROP rules first."""
     if kind is not Kind.KERNEL_REQUEST:
         return faults
-    return [_renamed(fault) for fault in faults]
+    hidden = frozenset[str]().union(*(_HIDES.get(fault.path, ()) for fault in of_request))
+    own = (_renamed(fault) for fault in faults if _field_of(fault) not in hidden)
+    return sorted([*of_request, *own], key=_rank)
+
+
+def _field_of(fault: Fault) -> str:
+    return fault.path.partition(".")[0].partition("[")[0]
 
 
 def _renamed(fault: Fault) -> Fault:

@@ -101,29 +101,27 @@ def terms_of(policy: Policy) -> Terms:
     return our_terms(policy.digest, frozenset(policy.rules))
 
 
-def of_kernel_request(obj: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
-    """Return the Proposal that a KernelRequest means, by the table of seed 000.
+def of_kernel_request(obj: Mapping[str, Any], policy: Policy) -> tuple[dict[str, Any], list[Fault]]:
+    """Return the Proposal that a KernelRequest means, by the table of seed 000, and the faults of
+    the request itself: fields that it does not have, a call that names no tool or an unknown one,
+    and two different sets of parameters.
 
-    A part of the target that cannot be filled is left out; it becomes V-PROP-005 when the structure
-    is judged. Raises Refused for fields that it does not have, for a call that names no tool, an
-    unknown tool, and for two different sets of parameters.
+    What cannot be filled is left out: without a tool `tool`, `action_type` and `target`. A part of
+    the target that is left out becomes V-PROP-005 when the structure is judged.
     """
-    faults = _stray_fields(obj)
-    tool, fault = _tool_called(obj.get("tool_call"), policy)
+    tool, unknown = _tool_called(obj.get("tool_call"), policy)
     parameters, differ = _parameters(obj)
-    faults += [each for each in (fault, differ) if each]
-    if faults or tool is None:
-        raise Refused(faults)
     mapped = {new: obj[old] for old, new in _RENAMED.items() if old in obj}
-    mapped |= {
-        "tool": tool.name,
-        "action_type": tool.action_type.value,
-        "target": _target(tool, parameters),
-        "parameters": parameters,
-    }
+    mapped["parameters"] = parameters
+    if tool is not None:
+        mapped |= {
+            "tool": tool.name,
+            "action_type": tool.action_type.value,
+            "target": _target(tool, parameters),
+        }
     if obj.get("evidence") is not None:
         mapped["evidence_bindings"] = _bindings(obj["evidence"])
-    return mapped
+    return mapped, [*_stray_fields(obj), *(each for each in (unknown, differ) if each)]
 
 
 def _stray_fields(obj: Mapping[str, Any]) -> list[Fault]:

@@ -135,6 +135,50 @@ def test_what_a_kernel_request_lacks_is_named_where_it_was_written(
     assert (refusal.code, refusal.faults[0].path) == (code, path)
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"tool_call": {"name": "nope"}, "request_id": "", "ts_ms": 0},
+            [
+                ("V-PROP-001", "request_id"),
+                ("V-PROP-002", "ts_ms"),
+                ("unknown_tool", "tool_call.name"),
+            ],
+        ),
+        (
+            {"tool_call": {}, "actor": "two words", "params": None},
+            [
+                ("V-PROP-005", "tool_call"),
+                ("V-PROP-006", "params"),
+                ("invalid_identifier", "actor"),
+            ],
+        ),
+        (
+            {"approval_class": "dual", "ts_ms": True, "intent": 1},
+            [
+                ("V-PROP-002", "ts_ms"),
+                ("unknown_field", "approval_class"),
+                ("wrong_type", "intent"),
+            ],
+        ),
+        (
+            {"tool_call": {"name": "crm", "params": {"resource_id": "c"}}, "params": {"a": 1}},
+            [("V-PROP-006", "params")],
+        ),
+        (
+            {"tool_call": {"name": 7}, "evidence": ["a b"]},
+            [("wrong_type", "tool_call.name"), ("invalid_identifier", "evidence[0].evidence_id")],
+        ),
+    ],
+)
+def test_all_that_is_wrong_with_a_kernel_request_is_told_at_once(
+    changes: dict[str, Any], told: list[tuple[str, str]]
+) -> None:
+    refusal = refusal_of(a_kernel_request(**changes))
+    assert [(fault.code, fault.path) for fault in refusal.faults] == told
+
+
 def test_the_intent_is_kept_out_of_what_is_done() -> None:
     one = accept(a_kernel_request(intent="this"), crm_policy())
     two = accept(a_kernel_request(intent="that"), crm_policy())
