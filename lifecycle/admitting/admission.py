@@ -36,10 +36,13 @@ _FLOODS: Final = frozenset({"too_many_open", "rate_limited"})
 _HOUR_MS: Final = 3_600_000
 
 
-def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal | Answer:
+def admit(
+    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender, raw: bytes
+) -> Proposal | Answer:
     """Judge an accepted document against what is on record; store the proposal if one arises.
 
-    Return the new proposal, which is to be judged, or the answer if none arose.
+    Return the new proposal, which is to be judged, or the answer if none arose. `raw` is the
+    document as it was sent: a refusal is told of these bytes.
     """
     _expire_what_is_late(tx, moment, accepted)
     try:
@@ -49,9 +52,9 @@ def admit(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -
         if accepted.tool.tier is Tier.BLOCK:
             return answer_of(_blocked(tx, moment, accepted, sender))
         _meaning(tx, moment, accepted)
-        return _authorised(tx, moment, accepted, sender)
+        return _authorised(tx, moment, accepted, sender, raw)
     except Refused as error:
-        return refuse(tx, moment, error, sender, accepted.canonical)
+        return refuse(tx, moment, error, sender, raw)
 
 
 def _expire_what_is_late(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
@@ -138,14 +141,14 @@ def _authority(
 
 
 def _authorised(
-    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
+    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender, raw: bytes
 ) -> Proposal | Answer:
     decision = _authority(tx, moment, accepted, sender)
     if decision.outcome is not AuthorityOutcome.ALLOW:
         error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
         if decision.outcome is AuthorityOutcome.ASK:
             _tell_owner(tx, moment, accepted, sender, str(error))
-        return refuse(tx, moment, error, sender, accepted.canonical, decision.outcome)
+        return refuse(tx, moment, error, sender, raw, decision.outcome)
     tx.uses.add(accepted.document.actor, accepted.tool.name, moment.now_ms)
     twin = twin_of(tx, moment, accepted, sender)
     if twin is not None:

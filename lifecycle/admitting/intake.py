@@ -94,7 +94,7 @@ class Intake:
         except StoreUnavailable as error:
             return refusal(_no_audit(_whose_fault(error)))
         try:
-            admitted = await self._admitted(moment, accepted, sender)
+            admitted = await self._admitted(moment, accepted, sender, raw)
         except StoreUnavailable as error:
             return refusal(_no_audit(_whose_fault(error)))
         if isinstance(admitted.made, Answer):
@@ -126,26 +126,35 @@ class Intake:
 
         return read() if len(raw) <= _SMALL_BYTES else await asyncio.to_thread(read)
 
-    async def _admitted(self, moment: Moment, accepted: Accepted, sender: Sender) -> Admitted:
+    async def _admitted(
+        self, moment: Moment, accepted: Accepted, sender: Sender, raw: bytes
+    ) -> Admitted:
         """Admit the document, and judge it in the same unit if the rules can answer at once."""
         try:
             return await self.world.write(
-                lambda tx: self._admit(tx, moment, accepted, sender, judges=True)
+                lambda tx: self._admit(tx, moment, accepted, sender, raw, judges=True)
             )
         except NotAtOnce as failed:
             log.error("no verdict at once: %s", failed)
             return await self.world.write(
-                lambda tx: self._admit(tx, moment, accepted, sender, judges=False)
+                lambda tx: self._admit(tx, moment, accepted, sender, raw, judges=False)
             )
 
     def _admit(
-        self, tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender, *, judges: bool
+        self,
+        tx: Transaction,
+        moment: Moment,
+        accepted: Accepted,
+        sender: Sender,
+        raw: bytes,
+        *,
+        judges: bool,
     ) -> Admitted:
         now = self.world.moment(answering=True)
         if now.policy is not moment.policy or not in_force(tx, now):
             # Else a document read under one policy would be admitted, and begun, under the other.
             raise _Replaced
-        proposal = admit(tx, moment, accepted, sender)
+        proposal = admit(tx, moment, accepted, sender, raw)
         if isinstance(proposal, Answer):
             return Admitted(proposal)
         facts = self.gatekeeper.facts(tx, now, proposal, accepted.tool, executing=True)

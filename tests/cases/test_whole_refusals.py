@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.canonical import digest_of
 from tests.builders import MAIL, NOW_MS, PROD, REFUND, a_document
 from tests.stage import in_memory
 from tests.world import World
@@ -96,6 +97,26 @@ async def test_A07_A08_A12_D01_F02_F03_what_is_refused_leaves_one_row_of_the_tra
     assert (row["reason"], row["actor"]["id"]) == (code, "leila")
     assert (await small.approves("ana", "bad")).code == "unknown_proposal"
     await nothing_runs(small)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"proposal_id": "a b"}, "invalid_identifier"),
+        ({"actor": "nour"}, "actor_mismatch"),
+        ({"ts_ms": 1}, "implausible_time"),
+        ({"justification": "short"}, "insufficient_justification"),
+    ],
+)
+async def test_a_refusal_is_told_of_the_bytes_as_they_were_sent_at_every_step(
+    small: World, changes: Mapping[str, Any], code: str
+) -> None:
+    sent = json.dumps(a_document(MAIL, **changes), indent=2).encode()
+
+    await small.workflow.submit(sent, small.sender("leila"))
+
+    (row,) = await small.audit("refused")
+    assert (row["reason"], row["details"]["bytes_digest"]) == (code, digest_of(sent))
 
 
 async def test_A08_the_refusal_names_the_field_that_was_meant(small: World) -> None:
