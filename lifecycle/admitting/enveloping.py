@@ -14,6 +14,7 @@ from lifecycle.llm.envelope import refused
 from lifecycle.llm.ingest import Chosen, EnvelopeRefused, Question, ingest
 from lifecycle.llm.witness import of_unreadable
 from lifecycle.policy import Policy
+from lifecycle.text.masking import mask_secrets
 
 
 def accept_any(obj: Mapping[str, Any], policy: Policy) -> Accepted | Question:
@@ -52,7 +53,7 @@ def _chosen(found: Chosen, policy: Policy) -> Accepted:
     extra = {
         "witness": found.witness["witnessId"],
         "witness_record": dict(found.witness),
-        "plan": dict(found.plan),
+        "plan": mask_secrets(dict(found.plan)),  # no rule reads it, and people only see it masked
     }
     return replace(accepted, kind=Kind.ENVELOPE, extra=extra)
 

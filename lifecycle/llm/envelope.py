@@ -9,6 +9,7 @@ from typing import Any, Final
 from lifecycle.errors import Fault, Refused
 from lifecycle.llm.normalizer import InstructionPolicy, PolicyRegistry, Terms
 from lifecycle.llm.plan import Plan, read_plan
+from lifecycle.text.masking import mask_text
 
 PLAN_KEYS: Final = ("proposal", "llmProposal")
 _SCHEMA: Final = 1
@@ -164,7 +165,7 @@ def _plan(
 
 
 def refused(code: str, path: str, required: str) -> Refused:
-    """Return a Refused with this one fault."""
-    place = f"at {path}" if path else "as the envelope"
+    """Return a Refused with this one fault; a key that the sender made up may be a credential."""
+    place = f"at {mask_text(path)}" if path else "as the envelope"
     remedy = f"Write {required} {place}."
     return Refused([Fault(code, path, required=required, suggestion=remedy)])

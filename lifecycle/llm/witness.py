@@ -34,8 +34,8 @@ def accept_or_reject(
             "instructionDigest": instruction_digest(raw),
             "instructionClassification": classification.as_json(),
             "typingPolicy": {"allowUnknown": envelope.allow_unknown},
-            "intent": mask_text(envelope.intent),
-            "scope": mask_secrets(envelope.scope),
+            "intent": envelope.intent,
+            "scope": envelope.scope,
             "normalizerId": envelope.normalizer_id,
             "policyDigest": envelope.policy_digest,
             "capabilityClaims": list(envelope.capability_claims),
@@ -56,7 +56,7 @@ def of_unreadable(raw: Mapping[str, Any], error: Refused) -> dict[str, Any]:
         {
             "instructionDigest": instruction_digest(raw),
             "instructionClassification": Unknown("pre_execution_invalid").as_json(),
-            "intent": mask_text(str(intent)) if readable else _NO_INTENT,
+            "intent": intent if readable else _NO_INTENT,
             **Decision(operational=(error.code,)).as_json(),
             "rejectStage": "pre_execution",
             "rejectReason": str(error),
@@ -82,6 +82,8 @@ def ingest_of(plan: Plan, discharged: Discharge) -> dict[str, Any]:
 
 
 def _identified(content: dict[str, Any], failure: str, place: str) -> dict[str, Any]:
+    """Return the witness with its id. It is kept in the trail for ever, so that it holds no
+    credential; its id is that of the place as it was sent."""
     key = {
         "class": failure,
         "lawRef": LAW_OF.get(failure, _INGEST_LAW),
@@ -89,4 +91,5 @@ def _identified(content: dict[str, Any], failure: str, place: str) -> dict[str, 
         "context": {"instructionDigest": content["instructionDigest"]},
     }
     head = {"schema": 1, "witnessKind": _KIND, "witnessId": witness_id(key)}
-    return head | {"provenance": PROVENANCE, **key} | content
+    shown = key | {"tokenPath": mask_text(place)}
+    return {**head, "provenance": PROVENANCE, **shown, **mask_secrets(content)}

@@ -169,8 +169,11 @@ async def test_a_fault_of_the_candidate_is_named_in_its_place(world: World) -> N
 
 
 async def test_another_agents_candidate_is_not_submitted(world: World) -> None:
-    answer = await sends(world, an_envelope(world, [a_document(MAIL, actor="nour")], {}))
+    envelope = an_envelope(world, [a_document(MAIL, actor="nour")], {})
+    answer = await sends(world, envelope)
     assert answer.reason == "actor_mismatch"
+    (row,) = await world.audit("refused")
+    assert row["details"]["bytes_digest"] == digest_of(json.dumps(envelope).encode())
 
 
 def of_many(number: int) -> list[dict[str, Any]]:
@@ -205,3 +208,45 @@ async def test_a_plan_has_at_most_so_many_candidates_steps_and_names_a_step(
     longer = steps if more or candidates > 1 else steps + 1
     refused = await sends(world, an_envelope(world, proposed, with_steps(longer, within, **more)))
     assert refused.reason == "proposal_invalid_step"
+
+
+KEY = "AKIAIOSFODNN7ABCDEFG"
+TOLD_IN_A_PLAN: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
+    ({}, {"intent": f"use {KEY}"}),
+    ({}, {"scope": {"key": KEY}}),
+    ({"targetCtxRef": KEY}, {}),
+    ({"targetJudgment": {"kind": "obj", "shape": KEY}}, {}),
+]
+
+
+@pytest.mark.parametrize(("plan", "changes"), TOLD_IN_A_PLAN)
+@pytest.mark.parametrize("kind", ["derivation", "refinementPlan"])
+async def test_a_credential_in_a_plan_is_kept_and_told_masked_whatever_becomes_of_it(
+    world: World, kind: str, plan: Mapping[str, Any], changes: Mapping[str, Any]
+) -> None:
+    one = a_document(MAIL)
+    steps = a_derivation(digest(one))["steps"]
+    steps = [each | {"claim": f"{each['claim']} {KEY}"} for each in steps]
+    told = {"steps": steps} if kind == "derivation" else {"candidateRefs": []}
+
+    answer = await sends(
+        world, an_envelope(world, [one], {"proposalKind": kind, **told, **plan}, **changes)
+    )
+
+    trail = await world.store.read(lambda tx: tx.audit.exported(0, 100))
+    assert KEY not in json.dumps([answer.as_json(), trail])
+    if kind == "derivation":
+        kept = await world.proposal("p1")
+        assert (kept.state.value, KEY in repr(kept)) == ("sentinel_approved", False)
+    else:
+        assert answer.reason == "adjoint_triple_coherence_failure"
+
+
+async def test_a_candidate_under_a_credential_is_refused_without_repeating_it(
+    world: World,
+) -> None:
+    answer = await sends(world, an_envelope(world, [], {}) | {"candidates": {KEY: 5}})
+
+    assert answer.reason == "proposal_invalid_step"
+    (row,) = await world.audit("refused")
+    assert KEY not in json.dumps([answer.as_json(), row["details"]])
