@@ -151,12 +151,13 @@ def trail(tx: Transaction, given: str) -> list[dict[str, Any]]:
 
 
 def pending_json(tx: Transaction, now_ms: int, *, public_url: str = "") -> dict[str, Any]:
-    """Return `{"proposals": […]}`: all waiting proposals, then all executing ones, attention first
-    in each."""
+    """Return `{"proposals": […]}`: what needs attention, then the others; of both the waiting ones
+    first, then those that execute."""
+    found = [*_all_waiting(tx, now_ms), *_all_executing(tx)]
     return {
         "proposals": [
             proposal_json(each, tx.reviews.of(each.proposal_id), now_ms, public_url=public_url)
-            for each in (*_all_waiting(tx, now_ms), *_all_executing(tx))
+            for each in sorted(found, key=lambda each: each.attention is None)
         ]
     }
 

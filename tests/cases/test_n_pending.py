@@ -67,6 +67,23 @@ async def test_N01_what_needs_a_person_stands_first() -> None:
     assert "card_undelivered" in lines[1]
 
 
+async def test_N01_in_one_list_of_all_what_needs_a_person_stands_first_executing_or_not() -> None:
+    unknown = {"state": State.EXECUTING, "attention": Attention.OUTCOME_UNKNOWN}
+    all_kinds = [
+        waiting(1),
+        waiting(2, attention=Attention.CARD_UNDELIVERED),
+        waiting(3, state=State.EXECUTING),
+        waiting(4, **unknown),
+    ]
+    store = MemoryStore()
+    await store.write(lambda tx: [tx.proposals.add(each) for each in all_kinds])
+
+    as_json = await store.read(lambda tx: pending_json(tx, NOW_MS))
+
+    ids = [each["proposal_id"] for each in as_json["proposals"]]
+    assert ids == ["p002", "p004", "p001", "p003"]
+
+
 async def test_N01_a_page_beyond_the_last_is_the_last() -> None:
     terminal = await a_full_house(*(waiting(number) for number in range(1, 12)))
 
