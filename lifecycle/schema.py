@@ -38,9 +38,13 @@ def proposal_schema() -> dict[str, Any]:
     fields["proposal_id"] |= _ID
     fields["actor"] |= _ID
     fields["ts_ms"] |= {"minimum": 1}
+    fields["task_id"]["anyOf"][0] |= _ID
     fields["approval_class"] |= {"enum": [*(str(each) for each in ApprovalClass), None]}
     parts = schema["$defs"]
     parts["Precondition"]["properties"]["operator"] |= {"enum": list(OPERATORS)}
+    # It may be absent here, which is V-PROP-013 later on; what stands there is an id.
+    parts["Precondition"]["properties"]["evidence_ref"] |= _ID
+    del parts["Precondition"]["properties"]["evidence_ref"]["default"]
     parts["EvidenceBinding"]["properties"]["binding_type"] |= {"enum": list(BINDING_TYPES)}
     parts["EvidenceBinding"]["properties"]["evidence_id"] |= _ID
     parts["RollbackSemantics"]["properties"]["kind"] |= {

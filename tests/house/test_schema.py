@@ -12,13 +12,25 @@ from jsonschema import Draft202012Validator
 from lifecycle.schema import proposal_schema, schema_text
 from tests.builders import MAIL, PROD, REFUND, a_document
 
+CONDITION = {"field": "ok", "operator": "eq", "value": True, "evidence_ref": "e1"}
+BINDING = {"evidence_id": "e1", "binding_type": "context", "required": True}
+
 
 def test_the_shipped_schema_is_current(root: Path) -> None:
     shipped = (root / "schema" / "proposal.schema.json").read_text("utf-8")
     assert shipped == schema_text(), "run: .venv/bin/python -m scripts.write_schema"
 
 
-@pytest.mark.parametrize("document", [MAIL, PROD, REFUND])
+@pytest.mark.parametrize(
+    "document",
+    [
+        MAIL,
+        PROD,
+        REFUND,
+        MAIL | {"task_id": "task-7", "preconditions": [CONDITION], "evidence_bindings": [BINDING]},
+        MAIL | {"task_id": None},
+    ],
+)
 def test_valid_proposals_hold_under_it(document: dict[str, Any]) -> None:
     Draft202012Validator.check_schema(proposal_schema())
     Draft202012Validator(proposal_schema()).validate(document)
@@ -37,6 +49,11 @@ def test_valid_proposals_hold_under_it(document: dict[str, Any]) -> None:
         {"target": {}},
         {"parameters": []},
         {"rollback_semantics": {"kind": "magic"}},
+        {"task_id": "task 7"},
+        {"task_id": ".."},
+        {"preconditions": [CONDITION | {"evidence_ref": "e 1"}]},
+        {"preconditions": [CONDITION | {"evidence_ref": "e" * 65}]},
+        {"evidence_bindings": [BINDING | {"evidence_id": "."}]},
     ],
 )
 def test_what_the_gate_refuses_breaks_it(changes: dict[str, Any]) -> None:
