@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from bot.config.identities import section_of
 from bot.config.problems import Problems, nearest, quoted
+from lifecycle.nearest import nearest as most_like
 from lifecycle.policy import Level, RuleSettings
 from lifecycle.sentinel import LoadedRule
 
@@ -29,14 +30,22 @@ def _rule(name: str, value: Any, problems: Problems) -> RuleSettings | None:
         problems.add(parts, f"{name} must be a mapping, like {{level: hard}}")
         return None
     level = value.get("level")
+    if level is None:
+        _note_no_level(name, value, problems)
+        return None
     if level not in list(Level):
-        if level is None:
-            words = f"{name} needs a level: hard, soft or advisory"
-        else:
-            words = f"{quoted(level)} is no level of {name}" + nearest(str(level), list(Level))
-        problems.add((*parts, "level") if "level" in value else parts, words)
+        words = f"{quoted(level)} is no level of {name}" + nearest(str(level), list(Level))
+        problems.add((*parts, "level"), words)
         return None
     return RuleSettings(Level(level), {k: v for k, v in value.items() if k != "level"})
+
+
+def _note_no_level(name: str, value: Mapping[str, Any], problems: Problems) -> None:
+    """Note that a rule has no level, at the key that was meant to be one if there is one."""
+    meant = most_like("level", value)
+    parts = ("sentinel", name) if meant is None else ("sentinel", name, meant)
+    hint = "" if meant in (None, "level") else '; did you mean "level"?'
+    problems.add(parts, f"{name} needs a level: hard, soft or advisory{hint}")
 
 
 def loaded_rules(

@@ -34,6 +34,12 @@ IN_RULES = {
         "sentinel.secrets_absent",
         "needs a level",
     ),
+    "misspelt level": (
+        "secrets_absent: {level: hard}",
+        "secrets_absent: {levle: hard}",
+        "sentinel.secrets_absent.levle",
+        'needs a level: hard, soft or advisory; did you mean "level"?',
+    ),
     "rule about no tool": (
         "targets: {staging-deploy:",
         "targets: {staging-deplay:",
