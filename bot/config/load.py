@@ -33,7 +33,13 @@ _KEYS: Final = (
     *("database", "permit_secret_env", "people", "groups", "agents", "sources", "solo_operator"),
     *("auto_approval", "limits", "tools", "sentinel", "chat", "intake"),
 )
-_NEEDED: Final = ("people", "agents", "tools", "sentinel")
+#: What must stand in the file, and what to write where it does not.
+_NEEDED: Final = {
+    "people": "write people: {} where nobody is meant",
+    "agents": "write agents: {} where nobody is meant",
+    "tools": "write tools: {} where there is none",
+    "sentinel": "write it, with an entry for each of the nine rules",
+}
 _DATABASE: Final = "sqlite:///data/signoff.db"
 _SQLITE: Final = "sqlite:///"
 _MEMORY: Final = "memory:"
@@ -144,9 +150,9 @@ def _check_keys(file: Mapping[str, Any], problems: Problems) -> None:
     for key in file:
         if key not in _KEYS:
             problems.add((key,), "there is no such key" + nearest(key, _KEYS))
-    for key in _NEEDED:
+    for key, remedy in _NEEDED.items():
         if key not in file:
-            problems.add((), f"the key {key} is missing; write it, empty where nobody is meant")
+            problems.add((), f"the key {key} is missing; {remedy}")
 
 
 def _section(file: Mapping[str, Any], name: str, model: type[M], problems: Problems) -> M:

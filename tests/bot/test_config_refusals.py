@@ -66,6 +66,15 @@ def test_an_owner_among_the_reviewers_can_put_a_quorum_out_of_reach(write_config
         load_config(path)
 
 
+def test_an_owner_keeps_no_quorum_from_what_the_agent_may_not_propose(write_config) -> None:
+    path = write_config(
+        ("    roles: [reader, writer]\n    owner: olga", "    roles: [reader]\n    owner: ana"),
+        ("quorum: {class: single}", "quorum: {class: dual}"),
+    )
+
+    assert load_config(path).policy.agents["leila"].owner == "ana"
+
+
 def test_a_solo_operator_may_own_the_agent_and_review_it(write_config) -> None:
     path = write_config(
         ("owner: olga", "owner: ana"),
@@ -79,6 +88,10 @@ def test_a_solo_operator_may_own_the_agent_and_review_it(write_config) -> None:
 #: what is exchanged, for what is allowed all the same
 ALLOWED = {
     "a rate over a whole day": ("    safety: destructive", "    rate: {count: 1, per_s: 86400}"),
+    "a blocked tool that nobody could review": (
+        "financial-transfer: {tier: BLOCK, action_type: transact}",
+        "financial-transfer: {tier: BLOCK, action_type: transact, reviewers: nobody}",
+    ),
     "a blocked tool that would mail": (
         "financial-transfer: {tier: BLOCK, action_type: transact}",
         "financial-transfer: {tier: BLOCK, action_type: transact, kind: email}",
@@ -215,12 +228,34 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_config(tmp_path / "absent.yaml")
 
 
-@pytest.mark.parametrize("key", ["people", "agents", "tools", "sentinel"])
-def test_a_missing_section_is_named(tmp_path: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("people", "write people: {} where nobody is meant"),
+        ("agents", "write agents: {} where nobody is meant"),
+        ("tools", "write tools: {} where there is none"),
+        ("sentinel", "write it, with an entry for each of the nine rules"),
+    ],
+)
+def test_a_missing_section_is_named_with_what_to_write(
+    tmp_path: Path, key: str, remedy: str
+) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(
         "".join(f"{k}: {{}}\n" for k in ("people", "agents", "tools", "sentinel") if k != key)
     )
 
-    with pytest.raises(ConfigInvalid, match=f"the key {key} is missing"):
+    with pytest.raises(ConfigInvalid, match=f"the key {key} is missing; {remedy}"):
         load_config(path)
+
+
+@pytest.mark.parametrize("key", ["people", "agents", "tools"])
+def test_a_section_without_entries_is_not_missing(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{key}: {{}}\n")
+
+    with pytest.raises(ConfigInvalid) as refused:
+        load_config(path)
+
+    assert f"the key {key} is missing" not in str(refused.value)
+    assert key not in {problem.key for problem in refused.value.problems}
