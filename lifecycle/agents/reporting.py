@@ -22,6 +22,7 @@ from lifecycle.door import amend, record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
+from lifecycle.people.acts import decided_words
 from lifecycle.permitting import LONGEST_MS
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
@@ -40,6 +41,9 @@ _NOTHING_DONE: Final = {
 _IN_A_COPY: Final = (
     "stood in a copy of the database that was brought back, which does not know that it began"
 )
+
+
+_SETTLED: Final = "No receipt is awaited any more: what became of it is on record."
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +112,24 @@ def _reported(
     if execution is None or execution.outcome is not Outcome.RUNNING:
         if said.outcome == "done" and _counts_as_not_done(tx, proposal):
             return _contradicted(tx, moment, proposal, said.receipt)
-        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+        raise _unawaited(proposal)
     if execution.verb is not Verb.EXECUTE:
         raise PermitRefused("permit_mismatch", "An agent reports what it executed, nothing else.")
     result = _result(proposal, execution, said)
     ended = conclude(tx, moment, proposal, execution, result).proposal
     return Reply("The receipt is recorded.", None, ended.proposal_id, ended.state.value)
+
+
+def _unawaited(proposal: Proposal) -> PermitRefused:
+    """Return why no receipt is awaited, and what its agent can do.
+
+    Where nothing began no permit was used up: the agent may still redeem the one that waits.
+    """
+    if proposal.execution is not None:
+        return PermitRefused("permit_already_consumed", _SETTLED)
+    if proposal.terminal:
+        return PermitRefused("already_decided", decided_words(proposal))
+    return PermitRefused("nothing_to_settle", "Nothing has begun: redeem its permit, then report.")
 
 
 def _counts_as_not_done(tx: Transaction, proposal: Proposal) -> bool:
@@ -138,7 +154,7 @@ def _contradicted(
     that. A late `failed` is no contradiction.
     """
     if _said_done(tx, proposal):
-        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+        raise PermitRefused("permit_already_consumed", _SETTLED)
     ended = _NOTHING_DONE.get(str(proposal.reason), _IN_A_COPY)
     result = result_of(proposal.tool, Verb.EXECUTE.value, receipt)
     frame = frame_for(moment.policy, proposal, result) if result.receipt else None
@@ -194,7 +210,7 @@ def _late(
     """
     said = f"{_LATE} {told.outcome}."
     if told.outcome not in ("done", "failed") or said in proposal.attention_why:
-        raise PermitRefused("permit_already_consumed", "No receipt is awaited here.")
+        raise PermitRefused("permit_already_consumed", _SETTLED)
     done = told.outcome == "done"
     result = result_of(proposal.tool, execution.verb.value, told.receipt)
     kept = result.receipt

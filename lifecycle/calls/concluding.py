@@ -259,6 +259,7 @@ def _exceeded(
     staged = tool is not None and execution.stages(by_config=tool.deferred)
     if not execution.by_agent and (execution.windowed or staged):
         return taken_back_by_sentinel(tx, moment, proposal, words)
-    marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, words, SENTINEL)
+    why = f"{words} Look at what it did, then: settle {proposal.proposal_id} happened"
+    marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, why, SENTINEL)
     cause = Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", words)
     return finish(tx, moment, marked, cause)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from lifecycle.policy import ToolKind
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Execution, Outcome, Verb
@@ -113,6 +115,29 @@ async def test_a_receipt_is_taken_once(world: World) -> None:
     assert (await world.proposal(proposal_id)).state is State.COMPLETED
 
 
+@pytest.mark.parametrize("outcome", ["done", "failed"])
+async def test_a_report_before_anything_began_uses_up_no_permit(world: World, outcome: str) -> None:
+    """It was told that its permit was used up, and never to try again."""
+    proposal_id = await permitted(world)
+
+    early = await world.workflow.report(proposal_id, world.sender("leila"), outcome, {})
+    await begun_after(world)
+
+    assert early.code == "nothing_to_settle"
+    assert "redeem its permit" in early.words
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING
+
+
+async def test_a_report_of_what_ended_before_it_began_is_told_how_it_ended(world: World) -> None:
+    proposal_id = await permitted(world)
+    await world.rejects("ana", proposal_id, "not today")
+
+    reply = await world.workflow.report(proposal_id, world.sender("leila"), "done", {})
+
+    assert reply.code == "already_decided"
+    assert "not today" in reply.words
+
+
 async def test_a_receipt_of_any_size_and_shape_ends_the_waiting(world: World) -> None:
     proposal_id = await begun(world)
 
@@ -155,6 +180,7 @@ async def test_what_an_agent_did_beyond_its_envelope_is_a_persons_to_look_at(
     assert reply.done
     assert (told.state, told.attention) == (State.COMPLETED, Attention.ENVELOPE_EXCEEDED)
     assert again.code == "permit_already_consumed"
+    assert told.attention_why.endswith(f"then: settle {proposal_id} happened")
 
 
 async def test_what_contradicts_a_persons_word_is_kept_and_told_once(world: World) -> None:

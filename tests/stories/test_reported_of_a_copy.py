@@ -56,7 +56,7 @@ async def test_what_had_ended_in_the_copy_is_no_news(world: World) -> None:
 
     reply = await world.workflow.report(refund, world.sender("leila"), "done", {})
 
-    assert (reply.code, await told(world)) == ("permit_already_consumed", [])
+    assert (reply.code, await told(world)) == ("already_decided", [])
 
 
 @pytest.mark.parametrize("outcome", ["failed", "unknown"])
@@ -66,7 +66,7 @@ async def test_that_it_was_not_done_changes_nothing(world: World, outcome: str) 
 
     reply = await world.workflow.report(refund, world.sender("leila"), outcome, {})
 
-    assert (reply.code, await told(world)) == ("permit_already_consumed", [])
+    assert (reply.code, await told(world)) == ("nothing_to_settle", [])
 
 
 async def test_of_what_came_after_the_copy_nobody_is_told_what_no_permit_began(
@@ -77,4 +77,4 @@ async def test_of_what_came_after_the_copy_nobody_is_told_what_no_permit_began(
 
     reply = await world.workflow.report(refund, world.sender("leila"), "done", {})
 
-    assert (reply.code, await told(world)) == ("permit_already_consumed", [])
+    assert (reply.code, await told(world)) == ("nothing_to_settle", [])

@@ -29,6 +29,7 @@ _BY_CODE: Final = {
     "already_decided": 409,
     "window_closed": 409,
     "still_running": 409,
+    "nothing_to_settle": 409,
     "digest_mismatch": 409,
     "permit_expired": 410,
     "permit_not_yet_valid": 409,

@@ -42,6 +42,16 @@ async def agrees(world: World) -> bool:
     return disagreements(proposal, trail, reviews) == []
 
 
+async def test_a_report_before_the_redemption_may_come_again_after_it(
+    outside: Outside, leila: httpx.AsyncClient
+) -> None:
+    await submitted(leila, REFUND)
+    early = await leila.post("/v1/proposals/p1/receipt", json=DONE)
+
+    assert code_of(early) == (409, "nothing_to_settle")
+    assert early.json()["retry"] == "after_change"
+
+
 @pytest.mark.parametrize("late", [False, True])
 async def test_done_after_a_persons_word_is_told_whatever_came_late(
     outside: Outside, leila: httpx.AsyncClient, late: bool
