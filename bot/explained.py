@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bot.views import as_seen, resolve
-from lifecycle.authority import Condition, explain, rate_of
+from lifecycle.authority import ALLOWED, Condition, explain, rate_of
 from lifecycle.ending import verdict_json
 from lifecycle.policy import Agent, Person, Policy, Rate
 from lifecycle.ports import Transaction
@@ -64,7 +64,7 @@ def authority_json(proposal: Proposal, policy: Policy) -> dict[str, Any] | None:
     return {
         "rule": found.rule_name,
         "denied": found.denied,
-        "reason": found.reason_code,
+        "reason": found.reason_code or ALLOWED,
         "conditions": conditions,
     }
 

@@ -124,6 +124,7 @@ async def test_explain_names_every_rule_and_every_condition_of_authority() -> No
     assert names == ["roles", "min_justification", "max_rows", "rate"]
     assert found["authority"]["conditions"][-1]["required"] == "at most 2 in 60 s"
     assert found["authority"]["denied"] is False
+    assert found["authority"]["reason"] == "default_policy_allow"
 
 
 def test_explain_says_which_condition_fails() -> None:
