@@ -259,15 +259,35 @@ def _fault(mismatch: Mismatch) -> Fault:
         dotted(("parameters", *mismatch.absolute_path)),
         required=required,
         actual="another value",
-        suggestion=f"The tool asks for {required}.",
+        suggestion=_remedy(mismatch, required),
     )
+
+
+def _remedy(mismatch: Mismatch, required: str) -> str:
+    """Return what to change, in words for a person: the schema's own if it describes a value."""
+    wanted = mismatch.validator_value
+    named = wanted if isinstance(wanted, list) else [wanted]
+    match mismatch.validator:
+        case "required":  # a description here is of the whole object, and helps nobody
+            names = ", ".join(map(str, named))[:_LONGEST_WORDS]
+            words = f"The tool needs all of these here: {names}"
+        case "type" if not _described(mismatch):
+            words = f"Nothing is converted: send this as {' or '.join(map(str, named))}"
+        case _:
+            words = f"Change this to what the tool asks for: {required}"
+    return f"{words.removesuffix('.')}."
 
 
 def _words(mismatch: Mismatch) -> str:
     """Return what is demanded, in the schema's words; the value itself is never repeated."""
-    schema = mismatch.schema if isinstance(mismatch.schema, dict) else {}
-    described = schema.get("description")
-    if isinstance(described, str):
+    if described := _described(mismatch):
         return described[:_LONGEST_WORDS]
     wanted = json.dumps(mismatch.validator_value, ensure_ascii=False)
     return f"{mismatch.validator} {wanted}"[:_LONGEST_WORDS]
+
+
+def _described(mismatch: Mismatch) -> str:
+    """Return the words that the schema has for what is to stand there; empty if it has none."""
+    schema = mismatch.schema if isinstance(mismatch.schema, dict) else {}
+    words = schema.get("description")
+    return words if isinstance(words, str) else ""

@@ -72,6 +72,34 @@ def test_the_schema_of_a_tool_must_hold(parameters: dict[str, Any], paths: list[
     assert schema_problems(SCHEMA) == []
 
 
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({}, "The tool needs all of these here: version."),
+        ({"version": 1}, "Nothing is converted: send this as string."),
+        (
+            {"version": "v1", "count": 4},
+            "Change this to what the tool asks for: maximum 3.",
+        ),
+    ],
+)
+def test_a_parameter_that_is_refused_is_told_how_it_would_do(
+    parameters: dict[str, Any], words: str
+) -> None:
+    """They said: The tool asks for required ["version"]."""
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=SCHEMA)
+
+    assert [fault.suggestion for fault in parameter_faults(tool, parameters)] == [words]
+
+
+def test_the_words_of_a_schema_are_told_where_it_has_some() -> None:
+    sku = {"type": "string", "description": "A number of the catalogue, as in A-17."}
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters={"properties": {"sku": sku}})
+
+    (fault,) = parameter_faults(tool, {"sku": 17})
+    assert fault.suggestion.endswith("asks for: A number of the catalogue, as in A-17.")
+
+
 def test_a_value_that_breaks_the_schema_is_never_repeated() -> None:
     tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=SCHEMA)
     secret = "hunter2-hunter2"
