@@ -105,15 +105,13 @@ class BlastRadiusBounded:
 
 
 def _effects(envelope: RiskEnvelope, facts: Facts) -> Iterator[Finding]:
-    forbidden = set(map(folded, envelope.forbidden_effects))
+    forbidden, name = set(map(folded, envelope.forbidden_effects)), facts.tool.name
     for effect in facts.tool.effects:
         if folded(effect) in forbidden:
-            words = f"{facts.tool.name} has the effect {effect}, which this envelope forbids."
+            words = f"The envelope forbids the effect {effect} of {name}: use another tool."
             yield Finding("effect_not_allowed", "risk_envelope.forbidden_effects", words)
         elif effect not in envelope.allowed_side_effects:
-            words = (
-                f"{facts.tool.name} has the effect {effect}, which this envelope does not allow."
-            )
+            words = f"{name} has the effect {effect}: allow it there, or use another tool."
             yield Finding("effect_not_allowed", "risk_envelope.allowed_side_effects", words)
 
 
@@ -129,7 +127,7 @@ def _fields(proposal: ProposalDocument) -> Iterator[Finding]:
             yield Finding("field_not_allowed", dotted(parts), words)
             continue
         for within in _unchangeable(updates, constraints):
-            words = "The constraints do not let this field change."
+            words = "The constraints do not let this field change: leave it out."
             yield Finding("field_not_allowed", dotted((*parts, *within)), words)
 
 

@@ -80,7 +80,7 @@ class PreconditionsHold:
             elif packet is None or not _holds(condition, packet.payload, members):
                 words = (
                     f"The evidence does not show that {condition.field!r} {condition.operator} "
-                    "what is asked."
+                    "what is asked: wait until a source observes that."
                 )
                 yield Finding("precondition_false", path, words)
 
@@ -101,7 +101,10 @@ class PreconditionsHold:
         if packet is None:
             return "evidence_missing", "This evidence is not on record: a source must record it."
         if packet.source not in self._trusted:
-            return "evidence_untrusted", "This evidence comes from nobody who is trusted with it."
+            return (
+                "evidence_untrusted",
+                "This evidence is of a source that is not trusted: a trusted one must record it.",
+            )
         age_ms = facts.now_ms - packet.observed_at_ms
         most_ms = self._most_ms(ref, proposal)
         if _is_ahead(packet, facts.now_ms):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lifecycle.records import EvidencePacket
 from tests.builders import NOW_MS, PROD, a_document
-from tests.checking import found
+from tests.checking import found, verdict_on
 
 RULE = "preconditions_hold"
 
@@ -153,3 +154,22 @@ def test_a_pattern_that_is_too_long_matches_nothing(length: int, holds: bool) ->
     document = a_document(PROD, preconditions=[condition])
 
     assert said(document, a_packet({"name": "Pat"})) == (set() if holds else {"precondition_false"})
+
+
+@pytest.mark.parametrize(
+    ("source", "payload", "remedy"),
+    [
+        ("crm-sensor", {"ok": False}, "wait until a source observes that"),
+        ("a-stranger", {"ok": True}, "a trusted one must record it"),
+    ],
+)
+def test_what_evidence_does_not_show_is_told_with_what_would_help(
+    source: str, payload: dict[str, Any], remedy: str
+) -> None:
+    condition = {"field": "ok", "operator": "eq", "value": True, "evidence_ref": "e1"}
+    packet = replace(a_packet(payload), source=source)
+
+    verdict = verdict_on(a_document(PROD, preconditions=[condition]), evidence={"e1": packet})
+
+    (finding,) = (each for result in verdict.results for each in result.findings)
+    assert remedy in finding.words

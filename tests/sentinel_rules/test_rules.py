@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,8 @@ from lifecycle.codes import FINDINGS, RULES
 from lifecycle.sentinel import Rule, RuleCase, RuleOptions
 from sentinel_rules import page_of, rule_index
 from sentinel_rules.loading.discovery import own_rules
+from tests.builders import PROD, a_document
+from tests.checking import verdict_on
 
 ROOT = Path(__file__).resolve().parents[2]
 NINE = own_rules()
@@ -72,3 +75,31 @@ def test_the_index_in_the_readme_is_current() -> None:
     page = (ROOT / "sentinel_rules" / "README.md").read_text(encoding="utf-8")
 
     assert rule_index() in page, "Paste what sentinel_rules.rule_index() returns."
+
+
+ENVELOPE = {
+    "allowed_side_effects": ["deploy"],
+    "forbidden_effects": [],
+    "max_affected_records": 1,
+    "reversible_required": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "parameters", "remedy"),
+    [
+        ({"allowed_side_effects": []}, {}, "allow it there, or use another tool"),
+        ({"forbidden_effects": ["deploy"]}, {}, "use another tool"),
+        ({}, {"updates": {"price": 1}}, "leave it out"),
+    ],
+)
+def test_what_reaches_beyond_its_envelope_is_told_with_what_would_do(
+    changed: dict[str, Any], parameters: dict[str, Any], remedy: str
+) -> None:
+    document = a_document(PROD, risk_envelope=ENVELOPE | changed)
+    document["target"] = document["target"] | {"constraints": {"forbidden_fields": ["price"]}}
+    document["parameters"] = document["parameters"] | parameters
+
+    (finding,) = (each for result in verdict_on(document).results for each in result.findings)
+
+    assert remedy in finding.words
