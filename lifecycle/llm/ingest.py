@@ -181,15 +181,21 @@ def _undischarged(found: Discharge, decision: Decision) -> Refused:
             "proposal",
             required=f"the obligation {step['kind']} ({step['lawRef']})",
             actual=f"missing {step['missingHint']}" if "missingHint" in step else "not met",
-            suggestion=_REMEDIES.get(step["failureClass"], "Make the plan good and send it anew."),
+            suggestion=_remedy(step),
         )
         for step in failed
     ]
     return Refused([*faults, Fault("proposal_discharge_failed", "proposal")])
 
 
+def _remedy(step: Mapping[str, Any]) -> str:
+    """Return what makes the plan good: most obligations ask for a hint by name."""
+    if "missingHint" in step:
+        return f"Add {step['missingHint']} to candidateRefs."
+    return _REMEDIES.get(step["failureClass"], "Make the plan good and send it anew.")
+
+
 _REMEDIES: Final = {
     "descent_failure": "Name one candidate: nothing in this plan can be carried out.",
     "glue_non_contractible": "Name exactly one candidate: nobody chooses between several.",
-    "adjoint_triple_coherence_failure": "Add the missing hint to candidateRefs.",
 }

@@ -60,6 +60,17 @@ async def test_another_question_is_posted_and_has_an_answer_of_its_own(
     assert sum("No." in words for words in await said(world, "note")) == 1
 
 
+@pytest.mark.parametrize("lacking", HINTS)
+async def test_a_plan_that_lacks_a_hint_is_told_which(world: World, lacking: str) -> None:
+    """It was told to make the plan good."""
+    hints = [hint for hint in HINTS if hint != lacking]
+
+    answer = await asks(world, REFUND, plan=PLAN | {"candidateRefs": hints})
+
+    assert answer.reason in ("stability_failure", "adjoint_triple_coherence_failure")
+    assert answer.explanation.startswith(f"Add {lacking} to candidateRefs.")
+
+
 async def test_a_credential_in_an_answer_is_masked_wherever_it_is_shown(world: World) -> None:
     asked = await asks(world, REFUND)
     await world.workflow.answer_question(
