@@ -119,7 +119,10 @@ def _verify_bytes(name: str, actual: Any, approved: Mapping[str, Any]) -> None:
     if not hmac.compare_digest(s256(data).encode(), approved["s256"].encode()):
         raise _mismatch(f"The text of {_quoted(name)} does not fit the approved hash.")
     if not _fits_excerpt(actual, approved.get("excerpt")):
-        raise _mismatch(f"The text of {_quoted(name)} does not begin with the approved excerpt.")
+        raise _mismatch(
+            f"The text of {_quoted(name)} is not the approved excerpt; one that is the beginning "
+            f"of a text ends with {_CUT}"
+        )
 
 
 def _fits_excerpt(text: str, excerpt: Any) -> bool:
