@@ -11,7 +11,8 @@ What it checks:
     once, as the total of that list, and so do constraints that repeat what the parameters come to.
     A `transact` without an amount is missing one; so are numbers in a list named `items` or
     `amounts` that are not called an amount, where the tool transacts or an amount or a currency
-    stands in or around the list, and prices in such a list anywhere. Two currencies in one object
+    stands in or around the list, prices in such a list anywhere, and, where the tool transacts, any
+    number of an object in `amounts` that has no amount. Two currencies in one object
     make its amounts ambiguous.
 
 Why:
@@ -79,7 +80,7 @@ class AmountWithinLimit:
     """Every amount is unmistakable, positive and within its limits."""
 
     id: ClassVar[str] = "amount_within_limit"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     timeless = True
     summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lifecycle.paths import Parts
 from lifecycle.records import Money
-from lifecycle.text.bare_numbers import bare_numbers, holds_money, says_money
+from lifecycle.text.bare_numbers import bare_numbers, holds_money, says_money, unnamed_numbers
 from lifecycle.text.field_names import readings_of
 
 #: ISO 4217: the number of decimals of currencies that do not have two.
@@ -70,7 +70,8 @@ class AmountsRead:
     - `total`: what all amounts come to
     - `bare`: prices, and numbers in a list named items or amounts that do not say that they are
       amounts, where an amount or a currency stands in or around that list
-    - `loose`: the other numbers in such a list, which are money only to a tool that moves money
+    - `loose`: the other numbers in such a list, which are money only to a tool that moves money;
+      in one named amounts those are all numbers in objects that have no amount
     """
 
     amounts: list[Amount] = field(default_factory=list)
@@ -128,6 +129,8 @@ def read_amounts(
         beside = _walk(constraints, ("target", "constraints"), None, read)
         if beside != read.total:
             _add(read.total, beside)
+    bare = set(read.bare)
+    read.loose = [each for each in dict.fromkeys(read.loose) if each not in bare]
     return read
 
 
@@ -158,6 +161,8 @@ def _walk_object(
         is_list = isinstance(item, (list, tuple))
         if is_list and _said_by(key) is _Says.LIST:
             _read_bare(item, (*parts, key), _is_of_money(value, key, currency), read)
+            if says_money(key):
+                read.loose += unnamed_numbers(item, (*parts, key))
         below = _walk(item, (*parts, key), currency, read)
         if below and below == own and not totalled and is_list:
             totalled = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from lifecycle.paths import Parts
@@ -45,10 +45,37 @@ def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, bool]]:
             yield (*parts, index), False
 
 
+def unnamed_numbers(items: Any, parts: Parts) -> Iterator[Parts]:
+    """Yield the places of all numbers in fields of objects in a list named `amounts`, whatever
+    their own names, but for objects that say which of their numbers is the amount."""
+    for index, item in enumerate(items):
+        if isinstance(item, (list, tuple)):
+            yield from unnamed_numbers(item, (*parts, index))
+        elif isinstance(item, Mapping):
+            yield from _unnamed_in(item, (*parts, index))
+
+
+def _unnamed_in(item: Mapping[str, Any], parts: Parts) -> Iterator[Parts]:
+    if _has_amount(map(readings_of, item)):
+        return
+    for key, value in item.items():
+        if _is_number(value):
+            yield (*parts, key)
+        elif isinstance(value, Mapping):
+            yield from _unnamed_in(value, (*parts, key))
+        elif isinstance(value, (list, tuple)):
+            yield from ((*parts, key, at) for at, each in enumerate(value) if _is_number(each))
+            yield from unnamed_numbers(value, (*parts, key))
+
+
+def _has_amount(names: Iterable[tuple[Words, ...]]) -> bool:
+    return any(words[:1] == ("amount",) for readings in names for words in readings)
+
+
 def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, bool]]:
     """Yield numbers named like a price, unless an amount stands beside them."""
     names = {key: readings_of(key) for key in item}
-    if any(words[:1] == ("amount",) for readings in names.values() for words in readings):
+    if _has_amount(names.values()):
         return
     for key, readings in names.items():
         is_price = _ends_in(readings, _PRICES)

@@ -70,6 +70,28 @@ def test_E02_an_amount_that_is_not_called_one_is_missing(parameters: dict[str, A
     assert codes(currency="USD", **parameters) == {"amount_missing"}
 
 
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        [{"v": 7}],
+        [{"amount": "1.00"}, {"of": "pat", "n": "20000"}],
+        [{"part": {"n": 5}}],
+        [{"parts": [5]}],
+        [[{"parts": [{"n": 5}]}]],
+    ],
+)
+def test_E02_any_number_in_a_list_of_amounts_is_one_that_is_not_called_so(amounts: Any) -> None:
+    assert codes(amount="1.00", currency="USD", amounts=amounts) == {"amount_missing"}
+    mail = {"to": "pat@partner.example", "amounts": amounts}
+    if "amount" not in str(amounts):
+        assert found(a_document(MAIL, parameters=mail)) == set()
+
+
+def test_an_object_in_a_list_of_amounts_that_has_one_may_hold_other_numbers() -> None:
+    amounts = [{"amount": "1.00", "order": 4711, "tax": {"percent": 19}}]
+    assert codes(currency="USD", amounts=amounts) == set()
+
+
 def test_E02_bare_numbers_are_missing_beside_an_amount_too() -> None:
     assert codes(amount="1.00", currency="USD", items=[20000.0]) == {"amount_missing"}
 
