@@ -106,7 +106,8 @@ def _owed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Prop
 
 
 def passes_or_waits(verdict: Verdict) -> bool:
-    """Return whether no hard rule objects, or only with findings that pass by themselves."""
+    """Return whether no hard rule objects, or only with findings that pass by themselves: those
+    take nothing back (ADR 0025)."""
     return all(finding.code in WAITABLE for _, finding in verdict.findings_at(Level.HARD))
 
 

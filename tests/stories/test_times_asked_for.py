@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from lifecycle.proposal import Verb
 from lifecycle.state import State
 from tests.builders import DAY_MS, MAIL, NOW_MS, PROD, REFUND
@@ -112,3 +114,27 @@ async def test_what_is_approved_within_a_freeze_period_waits_for_its_end(world: 
     assert world.tool("production-deploy").verbs() == []
     await world.passes(seconds=6)
     assert world.tool("production-deploy").verbs() == ["execute"]
+
+
+STAGING = PROD | {
+    "tool": "staging-deploy",
+    "target": PROD["target"] | {"domain": "staging.shop.example"},
+}
+
+
+@pytest.mark.parametrize("document", [MAIL, STAGING], ids=["deferred", "done"])
+async def test_a_change_freeze_that_begins_within_a_window_takes_nothing_back(
+    world: World, document: dict[str, Any]
+) -> None:
+    """What else a new policy forbids rolls back; what passes by itself does not (ADR 0025)."""
+    await world.submits(document, proposal_id="p")
+    await world.approves("ana", "p")
+    rules = world.workflow.policy.rules
+    period = {"from": "2026-03-02T12:00:00Z", "until": "2026-03-02T14:00:00Z", "why": "stocktaking"}
+    settings = rules["change_window_open"].settings | {"freezes": [period]}
+    frozen = replace(rules["change_window_open"], settings=settings)
+    await world.adopts(rules=rules | {"change_window_open": frozen})
+    await world.passes(minutes=16)
+
+    ended = await world.proposal("p")
+    assert (ended.state, ended.reason) == (State.COMPLETED, "window_closed_unopposed")
