@@ -4,6 +4,8 @@ What it checks:
     No freeze for this tool is on, and where the tool has hours the present moment is inside them:
     on one of the days, from `from` and before `to`, by the clock on the wall of that zone. Hours
     that end before they begin go on past midnight and belong to the day on which they began.
+    What was approved waits until it may begin. What is inside its window already goes on: hold it
+    with `freeze`, which also keeps staged mails back.
 
 Why:
     A change that goes wrong is mended by the people who are there.
