@@ -183,10 +183,13 @@ def _notes(choice: Choice) -> None:
 
 
 def _log_to_stderr(verbose: bool) -> None:
+    from bot.cli.log_repeats import Repeats
     from bot.cli.streams import unhindered_errors
 
     unhindered_errors()
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(stream=sys.stderr, level=level, format=_FORMAT)
+    for handler in () if verbose else logging.getLogger().handlers:
+        handler.addFilter(Repeats())
     # httpx logs the whole address of each call, and the query of a webhook is often its secret.
     logging.getLogger("httpx").setLevel(logging.WARNING)
