@@ -52,7 +52,6 @@ _SEEN_ANEW: Final = frozenset(
 )
 
 #: Events that the listener takes in the moment they are parsed, in order, with their number.
-#: Events that the listener takes in the moment they are parsed, in order, with their number.
 _TAKEN: Final = frozenset(
     {
         "message",

@@ -14,7 +14,7 @@ from bot.chat.cards.content import CardContent
 from bot.chat.discord.render import Rendered, render, short_card
 from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.views import buttons
-from bot.chat.surface import CardGone, Posted, SurfaceFailed
+from bot.chat.surface import Posted, SurfaceFailed
 
 _LARGE: Final = 4_000
 
@@ -70,7 +70,7 @@ async def _as_it_can(content: CardContent, put: Callable[[Outgoing], Awaitable[N
         try:
             await put(form.outgoing(content))
         except SurfaceFailed as failure:
-            if not failure.lasting or isinstance(failure, CardGone):
+            if not failure.lasting:
                 raise
             refused.append(failure)
         else:

@@ -138,10 +138,7 @@ class Files:
         return True
 
     async def _put_there(self, name: str, waiting: _Waiting) -> bool:
-        """Attach a file if it still belongs there; False while no row says where its card is."""
-        if not waiting.of_card:
-            await self._rest.attached(waiting.ts, waiting.attachment)
-            return True
+        """Attach a card's file if it still belongs there; False while no row says where that is."""
         card = await self._world.store.read(partial(_open_card, name))
         if card is not None and not card.delivered:
             return False
