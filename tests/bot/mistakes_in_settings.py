@@ -118,6 +118,12 @@ IN_SETTINGS = {
         "chat.discord.token_env",
         "never the secret itself",
     ),
+    "key of a cloud, which looks like the name of a variable": (
+        "token_env: DISCORD_TOKEN",
+        "token_env: AKIAIOSFODNN7EXAMPLE",
+        "chat.discord.token_env",
+        "never the secret itself",
+    ),
     "unknown surface": (
         "  terminal: {enabled: auto}",
         "  teams: {enabled: auto}",
@@ -159,6 +165,24 @@ IN_SETTINGS = {
         f"proposal_ttl_s: {'9' * 5000}",
         "limits.proposal_ttl_s",
         "in decimal digits, finite and shorter",
+    ),
+    "number that is padded": (
+        "proposal_ttl_s: 86400",
+        "proposal_ttl_s: 08.5",
+        "limits.proposal_ttl_s",
+        "without a 0 before them",
+    ),
+    "number that is far too long, below nothing": (
+        "proposal_ttl_s: 86400",
+        "proposal_ttl_s: -9007199254740993",
+        "limits.proposal_ttl_s",
+        "in decimal digits, finite and shorter",
+    ),
+    "database without a file": (
+        "sqlite:///data/signoff.db",
+        "sqlite:////",
+        "database",
+        "write sqlite:///data/signoff.db",
     ),
     "no database": (
         "sqlite:///data/signoff.db",

@@ -174,6 +174,18 @@ IN_TOOLS = {
         "tools.send-email.window_s",
         "at most 604800",
     ),
+    "window of no time": (
+        "    window_s: 900",
+        "    window_s: 0",
+        "tools.send-email.window_s",
+        "at least 1",
+    ),
+    "one role twice": (
+        "    roles: [writer]\n    reviewers",
+        "    roles: [writer, writer]\n    reviewers",
+        "tools.send-email.roles",
+        "stands here twice",
+    ),
     "call of more than an hour": (
         "timeout_s: 10",
         "timeout_s: 3601",

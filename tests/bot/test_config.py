@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,7 @@ def test_a_python_tool_says_itself_what_it_can_take_back(write_config) -> None:
     tool = load_config(path).policy.tools["send-email"]
 
     assert (tool.reversible, tool.deferred) == (True, False)
+    assert str(path.parent) not in sys.path, "no later import looks beside the config"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,7 @@ def test_a_python_tool_says_itself_what_it_can_take_back(write_config) -> None:
         ('class: "made_with:Undoo"', "class", "made_with has no Undoo"),
         ('class: "made_with.Undo"', "class", "write module:Class"),
         ('class: "made_with:Kept"', "tier", "write reversible = True in its class"),
+        ('class: "made_with:Half"', "tier", "write reversible = True in its class"),
     ],
 )
 def test_a_python_tool_that_cannot_be_made_is_told_before_the_start(
@@ -118,7 +121,7 @@ def test_a_python_tool_that_cannot_be_made_is_told_before_the_start(
     path = write_config(("    kind: email\n", f"    kind: python\n    {lines}\n"))
     source = (
         "class Undo:\n    reversible = True\n    def __init__(self, region): ...\nnothing = 1\n"
-        "class Kept: ...\n"
+        "class Kept: ...\nclass Half:\n    reversible = 'by hand'\n"
     )
     path.with_name("made_with.py").write_text(source)
 

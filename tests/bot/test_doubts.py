@@ -95,7 +95,10 @@ def test_groups_and_roles_of_ones_own_are_no_slips(write_config: Callable[..., P
     role = ("    roles: [writer]\n    reviewers", "    roles: [mailer]\n    reviewers")
     has = ("    roles: [reader, writer]\n    owner", "    roles: [reader, mailer]\n    owner")
 
+    blocked = (TRANSFER, TRANSFER.replace("transact}", "transact, roles: [treasurer]}"))
+
     assert noted(write_config, own, role, has) == []
+    assert noted(write_config, blocked) == [], "nobody may propose it to any effect"
 
 
 def test_a_variable_that_is_not_set_is_said_before_a_mail_or_a_call_fails(

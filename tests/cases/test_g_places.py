@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bot.chat.discord.views import APPROVE
 from bot.intake.doors import served_doors
 from bot.intake.http.table import OPERATIONS
 from lifecycle.policy import Policy
@@ -41,6 +42,9 @@ async def test_G13_a_decision_is_bound_to_server_channel_and_message(
     event = server.reactions._reaction_event("701", card, ANA, TICK, 0)
     for elsewhere in ({"channel_id": OTHER_CHANNEL}, {"guild_id": FOREIGN_GUILD}):
         server.gateway.dispatch("MESSAGE_REACTION_ADD", event | elsewhere)
+    press, shown = {"custom_id": APPROVE, "component_type": 2}, card.seen_by("900")
+    server.interactions.begin(ANA, OTHER_CHANNEL, 3, press, message=shown)
+    server.interactions.begin(ANA, "701", 3, press, message=shown, guild_id=FOREIGN_GUILD)
     for channel in (OTHER_CHANNEL, FOREIGN_CHANNEL):
         copy = server.says("900", "a copy", channel=channel, embeds=card.data["embeds"])
         server.reacts(ANA, copy, TICK)
@@ -48,7 +52,8 @@ async def test_G13_a_decision_is_bound_to_server_channel_and_message(
     await discord_stage.quiet()
 
     rows = await discord_stage.audit("ignored")
-    assert [row["reason"] for row in rows] == ["wrong_place"] * 4 + ["unknown_proposal"]
+    reasons = sorted(row["reason"] for row in rows)
+    assert reasons == ["unknown_proposal"] + ["wrong_place"] * 6
     assert {row["actor"]["id"] for row in rows} == {"ana"}
     assert await undecided(discord_stage, proposal_id)
     assert caplog.records == []

@@ -153,13 +153,19 @@ async def test_G10_two_check_marks_of_which_one_may_not_are_one() -> None:
         assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
 
 
-@pytest.mark.parametrize("change", ["team", "guest", "single_channel_guest", "deleted", "stranger"])
+OUTSIDE = ["team", "moved", "guest", "single_channel_guest", "deleted", "stranger"]
+
+
+@pytest.mark.parametrize("change", OUTSIDE)
 async def test_G11_people_from_outside_are_ignored(change: str) -> None:
     async with on_slack() as slack:
         card = await slack.proposes(PROD)
         ana = slack.server.workspace.users["UANA"]
         if change == "team":
             await slack.server.reacts("UANA", card.ts, team="T9")
+        elif change == "moved":  # the event names our workspace, Slack another
+            ana.team = "T9"
+            await slack.server.reacts("UANA", card.ts, team="T1")
         else:
             setattr(ana, change, True)
             await slack.server.reacts("UANA", card.ts)

@@ -165,6 +165,7 @@ def test_G15_without_a_signing_secret_slack_over_http_is_off_and_says_so(
         slack_settings(config, environment)
     signed = environment | {"SLACK_SIGNING_SECRET": "shh"}
     assert choose(config, signed, attached=False).slack
+    assert "shh" not in repr(slack_settings(config, signed))
 
 
 async def test_G16_no_card_carries_a_link() -> None:

@@ -32,6 +32,14 @@ async def test_H08_a_clearing_is_noted_and_changes_no_review(
     assert [review.counts for review in await discord_stage.reviews(waiting)] == [True]
     discord_stage.server.reacts(BEN, card, TICK)
     await discord_stage.reaches(waiting, "completed")
+    await until(lambda: card.who(CROSS) == [], "an ended card asks for nothing")
+    discord_stage.server.clears(card, emoji)
+    await until(lambda: discord_stage.audit("card_cleared"), "noted")
+    await discord_stage.quiet()
+    other = await discord_stage.proposes(PROD, parameters={"version": "v43"})
+    seeded = await discord_stage.card(other)
+    await until(lambda: seeded.who(CROSS) == ["900"], "whatever was due before is done")
+    assert card.who(CROSS) == []
 
 
 async def test_H08_a_clearing_changes_nothing_of_what_runs(discord_stage: DiscordStage) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.chat.hearing.signals import Signal, of_character, of_slack_name
+from bot.chat.slack.emoji import listed, users_under
+from bot.chat.surface import SurfaceFailed
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,21 @@ def test_H06_slack_names_are_compared_whole_without_their_skin_tone(
     name: str, meaning: Signal | None
 ) -> None:
     assert of_slack_name(name) is meaning
+
+
+@pytest.mark.parametrize("short", ["x", "x::skin-tone-2"])
+def test_H06_a_list_of_slacks_that_is_short_of_its_count_in_any_skin_tone_is_not_whole(
+    short: str,
+) -> None:
+    lists = {"x": ["UBEN"], "x::skin-tone-2": ["UANA"], "white_check_mark": ["UDEE"]}
+    message = {
+        "reactions": [
+            {"name": name, "users": users, "count": len(users) + (name == short)}
+            for name, users in lists.items()
+        ]
+    }
+    found = listed(message)
+    assert found[Signal.STOP] == ({"UBEN", "UANA"}, False)
+    assert found[Signal.APPROVE] == ({"UDEE"}, True)
+    with pytest.raises(SurfaceFailed, match="more people"):
+        users_under(message)

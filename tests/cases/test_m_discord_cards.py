@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from bot.chat.cards.content import Field
+from bot.chat.discord.render import render
 from tests.builders import MAIL, PROD
+from tests.cases.slack_content import a_card
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import (
     ANA,
@@ -262,3 +265,9 @@ async def test_O05_a_burst_under_rate_limits_is_all_cards_in_order(
         for card in discord_stage.server.cards()
     ]
     assert order == ids
+
+
+def test_M05_a_fact_that_quotes_somebody_is_no_markup_either() -> None:
+    why = Field("Why", "**no** <@1001> [here](https://evil.example)")
+    shown = render(a_card(facts=(why,))).embed.fields[0].value
+    assert shown == "\\*\\*no\\*\\* \\<@1001> \\[here\\]\\(https://evil.example)"

@@ -6,8 +6,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from bot.chat.slack.commands import received
 from bot.chat.slack.render import rendered
-from bot.chat.slack.text import escape, fenced, unescape
+from bot.chat.slack.text import escape, fenced, literal, unescape
 from lifecycle.policy import Level
 from tests.builders import PROD, a_policy
 from tests.cases.slack_content import a_card, an_agents
@@ -55,6 +58,8 @@ def test_M06_text_is_unescaped_and_escaped_exactly_once() -> None:
 
 
 def test_M06_a_fence_cannot_be_closed_from_inside() -> None:
+    words = literal("he said ``` *done* <@UANA>")
+    assert (words.count("```"), "<@" in words) == (2, False)
     sent = fenced({"explanation": "``` <!channel> [x](y)"})
     assert sent.count("```") == 2
     assert json.loads(unescaped(sent.strip("`")))["explanation"] == "``` <!channel> [x](y)"
@@ -147,3 +152,28 @@ async def test_M05_nothing_that_anybody_wrote_calls_anybody() -> None:
         sent = "".join(str(m.text) + str(m.blocks) for m in ours)
         sent += str(slack.server.responses) + str(slack.server.workspace.ephemeral)
         assert [c for c in ("<!channel", "<!here", "<@U", "<!everyone") if c in sent] == []
+
+
+TOKEN = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("propose {}", "propose"),
+        ('propose {"proposal_id": "p1"}', "p1"),
+        ('propose {"proposal_id": "p1", "parameters": {"proposal_id": "p2"}}', "propose"),
+        (f'propose {{"proposal_id": "{TOKEN}"}}', "propose"),
+        (f'approve {TOKEN} "proposal_id": "p1"', "approve"),
+        (TOKEN, "your command"),
+        ("password=hunter2pw", "your command"),
+        ("<!channel> look", "your command"),
+        ("sta\u202etus", "your command"),
+        ("", "nothing"),
+    ],
+)
+def test_M03_M06_M08_an_acknowledgement_repeats_only_what_can_do_no_harm(
+    typed: str, named: str
+) -> None:
+    """It comes before anything was checked, and named what was typed."""
+    assert received(typed) == f"Received {named}; the answer follows."

@@ -49,6 +49,7 @@ class Message:
     metadata: dict[str, Any] | None = None
     thread_ts: str | None = None
     bot_id: str | None = None
+    subtype: str | None = None
     reactions: dict[str, list[str]] = field(default_factory=dict)
     files: list[dict[str, Any]] = field(default_factory=list)
     edits: int = 0
@@ -65,6 +66,7 @@ class Message:
             "blocks": self.blocks,
         }
         optional = {"thread_ts": self.thread_ts, "bot_id": self.bot_id, "files": self.files}
+        optional |= {"subtype": self.subtype}
         found |= {key: value for key, value in optional.items() if value}
         if self.reactions:
             found["reactions"] = [

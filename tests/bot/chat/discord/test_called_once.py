@@ -15,8 +15,8 @@ CALL = f"<@&{APPROVERS_ROLE}>"
 
 
 def calls(stage: DiscordStage) -> int:
-    messages = stage.server.state.messages[CHANNEL].values()
-    return sum(CALL in message.data["content"] for message in messages)
+    messages = (m.data for m in stage.server.state.messages[CHANNEL].values())
+    return sum(CALL in m["content"] and m["author"]["id"] == "900" for m in messages)
 
 
 async def shown(stage: DiscordStage, proposal_id: str) -> None:
@@ -61,6 +61,13 @@ async def needs_people_later(stage: DiscordStage) -> str:
     return proposal_id
 
 
+async def posted(stage: DiscordStage, proposal_id: str) -> str:
+    """Return in which message the card stands, whatever it shows as yet."""
+    row = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
+    assert row is not None
+    return row.message_ids[-1]
+
+
 async def test_a_call_under_a_card_whose_answer_was_lost_is_looked_for_and_not_made_again(
     stage: DiscordStage,
 ) -> None:
@@ -80,8 +87,11 @@ async def test_a_call_that_never_went_out_is_made(stage: DiscordStage) -> None:
     proposal_id = await needs_people_later(stage)
     stage.broadcast.nudge()
     await until(lambda: fault.times == 0, "cut before it was made")
+    stage.server.says(ANA, f"{CALL} look", reply_to=(await posted(stage, proposal_id)))
+    await stage.proposes(PROD, parameters={"version": "v43"}, **DUAL)
+    assert calls(stage) == 1, "that card calls for itself alone"
     await shown(stage, proposal_id)
-    await until(lambda: calls(stage) == 1, "called")
+    await until(lambda: calls(stage) == 2, "called")
 
 
 async def test_where_the_channel_cannot_be_looked_through_nobody_is_called_twice(

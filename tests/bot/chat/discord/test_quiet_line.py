@@ -53,6 +53,7 @@ async def test_windows_that_end_together_on_a_quiet_line_cost_one_heartbeat_and_
     stage: DiscordStage, caplog: pytest.LogCaptureFixture
 ) -> None:
     ids = await windows(stage, 6)
+    await stage.surface.sign_of_life()  # no answer to this one answers the next question
     beats_before, readings_before = beats(stage), readings(stage)
     stage.clock.advance(WINDOW_S + 1)
     await stage.workflow.close_due()

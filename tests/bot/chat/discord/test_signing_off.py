@@ -176,6 +176,10 @@ async def test_reactions_elsewhere_are_audited_and_do_nothing(stage: DiscordStag
         ],
         "the note about it",
     )
+    stage.server.reacts(BEN, copy, TICK, message_author_id=None)
+    await stage.ignored("wrong_place", 3)
+    await stage.quiet()
+    assert not [said for said in stage.server.said() if said.startswith("ben:")], "whose is it?"
     help_message = stage.server.says("900", "help")
     stage.server.reacts(ANA, help_message, TICK)
     await stage.ignored("unknown_proposal")

@@ -6,7 +6,7 @@ import json
 
 from tests.builders import MAIL, PROD, a_document
 from tests.fakes.discord_server.state import OTHER_CHANNEL
-from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
+from tests.fakes.discord_stage import ANA, BEN, CROSS, LEILA, TICK, DiscordStage, until
 
 
 async def test_every_command_is_offered_in_the_server(stage: DiscordStage) -> None:
@@ -30,6 +30,7 @@ async def test_pending_and_show_are_answered_to_whoever_asked(stage: DiscordStag
 
 async def test_ids_are_completed_from_what_is_open(stage: DiscordStage) -> None:
     proposal_id = await stage.proposes(proposal_id="weekly-report")
+    await stage.proposes(PROD)
     typed = stage.server.types(ANA, "approve", "id", "wee")
     answer = await until(lambda: typed.callback, "choices")
     assert [choice["value"] for choice in answer["data"]["choices"]] == [proposal_id]
@@ -69,8 +70,12 @@ async def test_a_command_elsewhere_is_refused_and_audited(stage: DiscordStage) -
     stage.server.says(ANA, "!freeze now", channel=OTHER_CHANNEL)
     await stage.ignored("wrong_place", 2)
     stage.server.says(ANA, "!important: lunch", channel=OTHER_CHANNEL)
+    stage.server.says(LEILA, "!pending", channel=OTHER_CHANNEL)
+    await stage.ignored("wrong_place", 3)
     await stage.quiet()
-    assert len(await stage.audit("ignored")) == 2
+    assert len(await stage.audit("ignored")) == 3
+    told = [said for said in stage.server.said(OTHER_CHANNEL) if "Commands are read in" in said]
+    assert len(told) == 1, "no bot is answered elsewhere: it might answer for ever"
 
 
 async def test_a_direct_message_is_refused_and_audited(stage: DiscordStage) -> None:
@@ -104,6 +109,21 @@ async def test_the_board_is_one_pinned_message_kept_current(stage: DiscordStage)
     await stage.reaches(proposal_id, "rolled_back")
     await until(lambda: f"**{proposal_id}**" not in boards()[0], "it has ended")
     assert len(boards()) == 1
+
+
+async def test_a_board_that_was_deleted_while_the_bot_was_away_is_posted_again(
+    stage: DiscordStage,
+) -> None:
+    messages = stage.server.state.messages["701"]
+
+    def boards() -> list[str]:
+        return [m.id for m in messages.values() if m.data["pinned"]]
+
+    (first,) = await until(boards, "a board")
+    await stage.quiet()
+    del messages[first]  # nobody is told of it
+    stage.surface.connected()
+    await until(boards, "a board again")
 
 
 async def test_a_board_whose_post_was_never_answered_is_found_and_not_posted_again(

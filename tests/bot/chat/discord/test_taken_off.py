@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from bot.chat.discord.taken_off import TakenOff
 from lifecycle.ports import StoreUnavailable, Transaction
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import (
@@ -20,6 +21,24 @@ from tests.bot.chat.discord.standing import (
 from tests.builders import PROD
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
+
+
+def test_a_removal_waits_behind_its_check_mark_from_the_moment_it_is_heard_if_it_is_stored() -> (
+    None
+):
+    now_ms = 5
+    off = TakenOff(lambda: now_ms)
+    taken = {"kind": "reaction", "message": "1", "user": BEN, "variant": "normal"}
+    taken |= {"signal": "APPROVE", "added": False}
+    off.heard(taken)
+    assert off.since("1", {BEN, ANA}, now_ms, "normal") == {BEN}
+    assert not off.since("1", {BEN}, now_ms + 1, "normal")
+    assert not off.since("1", {BEN}, now_ms, "burst")
+    assert off.waits("1", BEN, now_ms, "normal")
+    off.not_kept(taken)
+    assert not off.waits("1", BEN, now_ms, "normal"), "nothing stored would take it back"
+    off.heard(taken | {"added": True})
+    assert not off.unkept("1", BEN, "normal"), "it was given again"
 
 
 async def lane_stands(stage: DiscordStage) -> tuple[str, Message, asyncio.Event]:

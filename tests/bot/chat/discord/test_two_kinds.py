@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.bot.chat.discord.cards import seeded
-from tests.bot.chat.discord.standing import DUAL, counting
+import pytest
+
+from tests.bot.chat.discord.cards import read_again, seeded
+from tests.bot.chat.discord.standing import DUAL, counting, state_of, unheard
 from tests.builders import PROD
-from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
+from tests.fakes.discord_server.state import BURST
+from tests.fakes.discord_stage import ANA, BEN, CAL, CROSS, TICK, DiscordStage, until
+
+
+@pytest.mark.parametrize("how", ["super", "beside another spelling"])
+async def test_a_cross_that_nobody_heard_is_found_in_whichever_list_it_stands(
+    stage: DiscordStage, how: str
+) -> None:
+    proposal_id, card = await seeded(stage, PROD)
+    if how == "super":
+        card.reactions[CROSS][BURST].append(BEN)
+    else:
+        unheard(card, BEN, CROSS)
+        unheard(card, CAL, f"{CROSS}\ufe0f")
+    await read_again(stage)
+    assert await state_of(stage, proposal_id) == "rejected"
 
 
 async def test_a_super_check_mark_taken_off_while_its_card_is_read_leaves_the_plain_one(

@@ -78,6 +78,20 @@ async def test_N03_a_person_is_answered_first_and_another_agents_card_comes_at_o
         )
 
 
+async def test_a_check_mark_of_the_orchestrator_that_is_gone_again_opens_nothing() -> None:
+    policy = replace(with_nour(), orchestrator="nour")
+    async with on_slack(policy) as slack:
+        card = await slack.proposes(MAIL)
+        slack.server.hold("users.info")
+        await slack.server.reacts("UNOUR", card.ts)
+        await slack.server.unreacts("UNOUR", card.ts, heard=False)
+        slack.server.release("users.info")
+        await slack.settles()
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
+        await slack.server.reacts("UNOUR", card.ts)
+        await slack.stands("p1", "executing")
+
+
 @pytest.mark.parametrize("who", ["UGUEST", "ULEILA"])
 async def test_for_whoever_may_decide_nothing_no_card_is_looked_at_however_often_they_react(
     who: str,

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from bot.chat.surface import SurfaceFailed
 from tests.bot.chat.slack.sharing import shared
 from tests.fakes.slack_server import SlackServer
 from tests.slack_stage import on_slack
@@ -54,3 +55,12 @@ async def test_slack_may_send_us_on_to_itself_but_not_for_ever() -> None:
         moved["moved"] = f"/files/{file.id}"
         web = slack.surface.desk.web
         assert await web.download(f"{base}/files/moved", 100_000) == file.body
+
+
+async def test_the_page_on_which_slack_asks_to_sign_in_is_not_the_file() -> None:
+    async with on_slack() as slack:
+        file = slack.server.a_file("p1.json", b"{}")
+        token, slack.server.workspace.bot_token = slack.server.workspace.bot_token, "xoxb-anew"
+        with pytest.raises(SurfaceFailed, match="does not give the file out"):
+            await slack.surface.desk.web.download(f"{slack.server.base}/files/{file.id}", 100)
+        slack.server.workspace.bot_token = token

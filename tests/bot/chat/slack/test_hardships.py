@@ -11,6 +11,7 @@ import pytest
 
 from lifecycle import freezing
 from lifecycle.proposal import Proposal
+from tests.bot.chat.slack.counted import counting
 from tests.bot.chat.slack.windows import in_window
 from tests.builders import PROD
 from tests.fakes.slack_server.workspace import Message
@@ -102,6 +103,18 @@ async def test_a_check_mark_taken_off_before_it_was_worked_does_not_count(restar
         if restarted:
             await slack.restarts()
         await nothing_begun(slack)
+
+
+async def test_a_check_mark_taken_off_a_card_that_cannot_be_read_counts_no_more() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, approval_class="dual")
+        await slack.server.reacts("UANA", card.ts)
+        await slack.settles()
+        assert await counting(slack) == ["ana"]
+        slack.server.fails("reactions.get", error="internal_error", times=None)
+        await slack.server.unreacts("UANA", card.ts)
+        await slack.settles()
+        assert await counting(slack) == []
 
 
 async def test_a_check_mark_taken_off_while_its_card_is_read_does_not_count() -> None:
@@ -221,14 +234,20 @@ async def test_words_that_an_app_wrote_in_a_persons_name_decide_nothing() -> Non
         await nothing_begun(slack)
 
 
-async def test_a_card_deleted_from_over_its_thread_is_posted_again() -> None:
+@pytest.mark.parametrize("heard", [True, False])
+async def test_a_card_deleted_from_over_its_thread_is_posted_again(*, heard: bool) -> None:
     async with on_slack() as slack:
         card, workspace = await slack.proposes(PROD), slack.server.workspace
-        workspace.messages.remove(card)
+        card.subtype, card.blocks = "tombstone", []
         tombstone = {"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "ts": card.ts}
         event = {"type": "message", "subtype": "message_changed", "channel": "C0OPS"}
         times = {"ts": workspace.new_ts(), "event_ts": workspace.new_ts()}
-        await slack.server.event(event | times | {"message": tombstone})
+        if heard:
+            await slack.server.event(event | times | {"message": tombstone})
+        else:
+            slack.hearing.lost("a gap")
+            slack.hearing.began()
+            await slack.broadcast.catch_up()
         await eventually(lambda: slack.cards("p1"), "a card again")
 
 

@@ -99,3 +99,6 @@ async def test_M05_every_message_that_is_written_or_changed_says_that_it_calls_n
             for call in calls:
                 assert call.arguments.get("parse") == "none", method
                 assert not call.arguments.get("link_names", True), method
+        for call in slack.server.calls_of("chat.postMessage"):
+            assert not call.arguments.get("unfurl_links", True), "no page is fetched for a link"
+            assert not call.arguments.get("unfurl_media", True)

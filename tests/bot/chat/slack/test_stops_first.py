@@ -177,17 +177,23 @@ async def begins_anew(slack: OnSlack) -> None:
     slack.serving = asyncio.create_task(slack.broadcast.serve(workflow))
 
 
-async def test_a_stop_that_is_found_counts_although_slack_does_not_say_who_gave_it() -> None:
-    """Its card elsewhere could be read, and the window closed over it."""
-    async with on_slack(beside=beside) as slack:
+@pytest.mark.parametrize(
+    ("emoji", "end"), [("x", "rolled_back"), ("white_check_mark", "completed")]
+)
+async def test_a_stop_that_is_found_counts_although_slack_does_not_say_who_gave_it(
+    emoji: str, end: str
+) -> None:
+    """Its card elsewhere could be read, and the window closed over it. A ✅ there holds nothing up,
+    although it is read nowhere else."""
+    async with on_slack(beside=beside if emoji == "x" else lambda _clock: ()) as slack:
         card = await in_window(slack, typed=True)
         slack.server.fails("users.info", times=None)
-        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        await slack.server.reacts("UBEN", card.ts, emoji, heard=False)
         slack.world.clock.advance(WINDOW_S + 1)
         slack.hearing.alive()
         await slack.world.workflow.close_due()
         await slack.world.workflow.idle()
-        assert await state(slack) == "rolled_back"
+        assert await state(slack) == end
 
 
 async def test_a_stop_that_is_found_waits_for_no_answer_on_who_else_stands_there(

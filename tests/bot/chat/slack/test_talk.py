@@ -20,6 +20,8 @@ async def test_an_emoji_on_what_people_say_is_no_attempt_and_leaves_no_row(
         for user in ("UANA", "UGUEST", "UFAR", "UNOBODY"):
             await slack.server.reacts(user, message.ts, name, channel=channel)
             await slack.server.unreacts(user, message.ts, name, channel=channel)
+        if channel == "C0ELSE":
+            await slack.server.says("UANA", "at noon", channel=channel, thread_ts=message.ts)
         await slack.settles()
         assert await slack.codes() == []
         assert slack.hints() == []
