@@ -38,8 +38,23 @@ async def test_an_approval_whose_quorum_cannot_be_counted_holds_up_no_stop_and_o
         await slack.restarts()
         await slack.keeps_catching_up()
         await all_done(slack)
+        # Its event may be refused as heard only after that reading: the next one counts it then.
+        slack.world.clock.advance(181)
+        slack.hearing.alive()
+        await slack.broadcast.catch_up()
+        await all_done(slack)
         assert await counting(slack) == ["ana"]
         assert await state(slack) == "completed"
+
+
+async def test_nobody_is_a_member_of_whom_slack_does_not_say_so_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("bot.chat.slack.notifier._MEMBERSHIP_S", 0.05)
+    async with on_slack() as slack:
+        slack.server.fails("users.info", "hangs", times=None)
+        unread = await slack.surface.membership(["ana", "ben", "nobody"])
+        assert unread == {"ana": None, "ben": None}
 
 
 @pytest.mark.parametrize("method", ["views.open", "chat.update", "reactions.get"])
