@@ -145,6 +145,11 @@ class ToolPolicy:
     constraints: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def target(self) -> dict[str, str]:
+        """What `match` asks of a proposal's target; its `action_type` is no part of one."""
+        return {key: value for key, value in self.match.items() if key != "action_type"}
+
 
 @dataclass(frozen=True, slots=True)
 class RuleSettings:

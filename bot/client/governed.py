@@ -108,7 +108,7 @@ class _Governed:
                 "resource_id": "call",
                 "domain": "agent",
                 "constraints": {},
-                **tool["match"],
+                **{key: each for key, each in tool["match"].items() if key != "action_type"},
                 **(self._target or {}),
             },
             "parameters": parameters,

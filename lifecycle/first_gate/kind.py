@@ -191,10 +191,7 @@ def _parameters(obj: Mapping[str, Any]) -> tuple[Any, Fault | None]:
 
 
 def _target(tool: ToolPolicy, parameters: Any) -> dict[str, Any]:
-    target: dict[str, Any] = {
-        key: value for key, value in tool.match.items() if key in ("resource_type", "domain")
-    }
-    target["constraints"] = {}
+    target: dict[str, Any] = {**tool.target, "constraints": {}}
     if isinstance(parameters, Mapping) and "resource_id" in parameters:
         target["resource_id"] = parameters["resource_id"]
     return target

@@ -36,7 +36,8 @@ class Asking:
         `raw` are the bytes as they came. Raises AapRefused; if that is for the moment only, the key
         stands for nothing.
         """
-        fresh = fresh_call(str(sender.id), key, submission, self.door.now_ms())
+        longest_s = self.door.policy.limits.longest_window_s
+        fresh = fresh_call(str(sender.id), key, submission, self.door.now_ms(), longest_s)
         # Two at once would make two documents with one id, since their times differ.
         async with self._turns.setdefault(fresh.id, asyncio.Lock()):
             if not sender.is_known_to(self.door.policy):
@@ -65,7 +66,7 @@ class Asking:
 
 
 def document_of(call: Asked, tool: ToolPolicy) -> dict[str, Any]:
-    """Return the Proposal that a call means: the tool's action and match, the call's arguments."""
+    """Return the Proposal that a call means: the tool's action and target, the call's arguments."""
     sent = call.submission
     context = sent.get("context") or {}
     through = f"{context.get('framework', 'AAP')}, call {context.get('call_id', call.id)}"
@@ -79,7 +80,7 @@ def document_of(call: Asked, tool: ToolPolicy) -> dict[str, Any]:
             "resource_type": tool.name,
             "resource_id": "call",
             "domain": "agent",
-            **tool.match,
+            **tool.target,
             "constraints": {},
         },
         "parameters": sent["arguments"],

@@ -41,11 +41,17 @@ class Asked:
     cancelled_at_ms: int | None = None
 
 
-def fresh_call(agent: str, key: str, submission: Mapping[str, Any], now_ms: int) -> Asked:
-    """Return a call that is asked about now. Raises AapRefused for a malformed timeout."""
-    return _dated(
-        Asked(id_of(agent, key), agent, submission, 0, 0, digest=fingerprint(submission)), now_ms
-    )
+def fresh_call(
+    agent: str, key: str, submission: Mapping[str, Any], now_ms: int, longest_s: int
+) -> Asked:
+    """Return a call that is asked about now. Raises AapRefused for a malformed timeout.
+
+    A longer one than `longest_s` (`limits.longest_window_s`) is shortened to that: adapters have
+    timeouts of their own, and know nothing of our limits.
+    """
+    deadline_ms = now_ms + min(longest_s, seconds(submission["timeout"])) * 1000
+    digest = fingerprint(submission)
+    return Asked(id_of(agent, key), agent, submission, now_ms, deadline_ms, digest=digest)
 
 
 def id_of(agent: str, key: str) -> str:
@@ -84,9 +90,13 @@ def as_first_sent(tx: Transaction, fresh: Asked) -> Asked:
     if found is None or found.actor.id != fresh.agent:
         return fresh
     try:
-        return _dated(fresh, found.read().ts_ms)
+        document = found.read()
     except ValueError:
         return fresh  # somebody changed the row; it stands for no call any more
+    window = document.time_window
+    if window is None:
+        return fresh  # it came through another door
+    return replace(fresh, created_at_ms=document.ts_ms, deadline_ms=window.valid_until_ms)
 
 
 def keep(tx: Transaction, call: Asked) -> tuple[Asked, bool]:
@@ -219,11 +229,6 @@ def _those_before(tx: Transaction, call: Asked) -> dict[str, Any]:
     waits = first is not None and first.id != call.id and first.cancelled_at_ms is None
     calls = {first.id: first.deadline_ms} if first is not None and waits else {}
     return {"calls": calls, "more_until_ms": 0}
-
-
-def _dated(call: Asked, created_at_ms: int) -> Asked:
-    deadline_ms = created_at_ms + seconds(call.submission["timeout"]) * 1000
-    return replace(call, created_at_ms=created_at_ms, deadline_ms=deadline_ms)
 
 
 def _flag(asked_id: str) -> str:
