@@ -97,10 +97,12 @@ class Signoff:
             found = await self.proposal(proposal_id, wait_s=min(_HOLD_S, max(0, int(left_s))))
             if found["state"] in TERMINAL or found.get("permit"):
                 return found
-            if _left(begun_s, timeout_s) < 1:
+            left_s = _left(begun_s, timeout_s)
+            if left_s <= 0:
                 raise TimeoutError(f"{proposal_id} is still {found['state']}")
+            # The bot holds answers for whole seconds; the rest of the time is waited for here.
             if found["state"] == before and time.monotonic() - asked_s < _PAUSE_S:
-                await asyncio.sleep(_PAUSE_S)
+                await asyncio.sleep(min(_PAUSE_S, left_s))
             before = found["state"]
 
     async def question(self, question_id: str, *, wait_s: int = 0) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -78,10 +79,15 @@ async def test_only_tools_of_kind_agent_are_governed(signoff, outside, tool: str
     assert await outside.world.audit("submitted") == []
 
 
-async def test_an_agent_that_cannot_wait_is_told(signoff) -> None:
+@pytest.mark.parametrize("timeout_s", [0, 0.3, 1])
+async def test_an_agent_that_cannot_wait_is_told_once_its_time_is_over(
+    signoff, timeout_s: float
+) -> None:
     answer = await signoff.propose(a_document(PROD))
+    begun_s = time.monotonic()
     with pytest.raises(TimeoutError, match="sentinel_approved"):
-        await signoff.wait(answer["proposal_id"], timeout_s=1)
+        await signoff.wait(answer["proposal_id"], timeout_s=timeout_s)
+    assert time.monotonic() - begun_s >= timeout_s
 
 
 async def test_the_client_says_why_it_was_refused(signoff) -> None:

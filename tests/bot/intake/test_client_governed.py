@@ -166,4 +166,4 @@ async def test_an_answer_that_is_not_held_is_not_asked_for_in_a_loop(
     with pytest.raises(TimeoutError):
         await signoff.wait("p1", timeout_s=2)
 
-    assert len(asked) < 6
+    assert len(asked) < 10  # every half second, not thousands of times
