@@ -42,7 +42,8 @@ async def body_of(incoming: Request, limit_bytes: int = DOCUMENT_LIMIT_BYTES) ->
 
     Raises Refused `too_large` at the first byte too many, BodyTooSlow, BodyPacked.
     """
-    if incoming.headers.get("content-encoding", "").strip().lower() not in _PLAIN:
+    encodings = incoming.headers.getlist("content-encoding")  # a second line counts as well
+    if any(each.strip().lower() not in _PLAIN for each in encodings):
         raise BodyPacked
     announced = incoming.headers.get("content-length", "")
     if announced.isascii() and announced.isdigit():
