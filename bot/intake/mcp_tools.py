@@ -74,7 +74,10 @@ async def _question(
     left_s = wait_s
     while True:
         held_s = min(LONGEST_WAIT_S, left_s)
-        found = await signoff.question(str(given["proposal_id"]), wait_s=held_s)
+        try:
+            found = await signoff.question(str(given["proposal_id"]), wait_s=held_s)
+        except SignoffRefused as error:
+            raise refused if error.reason == refused.reason else error from None
         left_s -= held_s
         if found["answer"] is not None or left_s <= 0:
             return found

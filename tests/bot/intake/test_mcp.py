@@ -78,6 +78,10 @@ async def test_an_error_says_what_an_agent_can_do(outside: Outside) -> None:
         for proposal_id in ("../tools", "p1/explain", "", "p" * 65, "p1\n"):
             failed, told = await called(client, "proposal", proposal_id=proposal_id)
             assert (failed, told["reason"]) == (True, "invalid_identifier")
+        for tool in ("proposal", "wait"):
+            failed, told = await called(client, tool, proposal_id="p1")
+            assert (failed, told["reason"]) == (True, "unknown_proposal")
+            assert told["explanation"] == "You have no proposal with this id."
         failed, told = await called(client, "approve", proposal_id="p1")
         assert (failed, told["reason"], told["retry"]) == (True, "unknown_tool", "after_change")
 
