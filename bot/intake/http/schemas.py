@@ -138,6 +138,8 @@ _PROBLEM: Final = {
     "error": _TEXT_OR_NULL,
     "reason": _TEXT_OR_NULL,
     "retry": _RETRY,
+    "errors": {"type": "array", "items": _ref("Fault")},
+    "retry_after_s": _SECONDS,
 }
 _EVIDENCE: Final = {
     "evidence_id": {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"},
@@ -200,5 +202,5 @@ SCHEMAS: Final[dict[str, Any]] = {
     )
     | {"additionalProperties": False},
     "Evidence": _object(_EVIDENCE) | {"additionalProperties": False},
-    "Problem": _object(_PROBLEM),
+    "Problem": _object(_PROBLEM, optional=("errors", "retry_after_s")),
 }

@@ -21,6 +21,7 @@ from bot.intake import mcp_tools
 from bot.intake.http.openapi import openapi
 from bot.intake.http.queries import LONGEST_WAIT_S, MOST_ITEMS
 from bot.intake.http.table import OPERATIONS
+from lifecycle.codes import Retry
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, MAX_DEPTH, PARAMETERS_LIMIT_BYTES
 from lifecycle.policy import Limits, Safety
 from tests.bot.intake.conftest import Outside
@@ -76,6 +77,16 @@ def test_every_status_of_the_door_is_told_and_no_other(root: Path) -> None:
 
     told = {each for cell in cells for each in cell.split(", ")}
     assert told == answered | {"405", "431", "500", "501", "505"}  # HTTP's own
+
+
+def test_all_that_the_page_says_of_a_refusal_is_described(root: Path) -> None:
+    page = (root / "docs" / "agents.md").read_text(encoding="utf-8")
+    told = page.split("**Refusals.**")[1].split("\n\n")[0]
+    described = openapi(OPERATIONS, "http://127.0.0.1", "1")["components"]["schemas"]["Problem"]
+
+    named = set(re.findall(r"`(\w+)`", told)) - set(Retry)
+    assert {"reason", "errors", "retry"} <= named
+    assert named <= described["properties"].keys()
 
 
 def test_the_tools_over_mcp_and_the_longest_waits_are_told_as_they_are(root: Path) -> None:
