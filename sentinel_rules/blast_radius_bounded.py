@@ -8,7 +8,10 @@ What it checks:
     other constraint is one that the tool says it enforces. With or without an envelope: for a
     tool with a root every path-like value of parameters, constraints and `target.resource_id` stays
     below it, without `..`, NUL, escapes, backslashes, a scheme, wildcards (`*`, `?`), options and
-    what a shell replaces (`$HOME`, `` `id` ``), and so does the place that it really leads to.
+    what a shell replaces (`$HOME`, `` `id` ``), and so does the place that it really leads to. A
+    tool of kind `command` or `python` runs on this machine: there a relative path in a field that
+    is called one (`path`, `file`, `folder` and the like), and any that begins as the root does,
+    must lead below the root from the folder of the config, too.
 
 Why:
     A promise that nobody keeps must not look like one, and a path is judged by where it leads, not
@@ -25,16 +28,17 @@ import posixpath
 import re
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Final
-from unicodedata import category, normalize
 
 from pydantic import AfterValidator, Field, NonNegativeInt
 
 from lifecycle.document import ProposalDocument, RiskEnvelope
 from lifecycle.paths import Parts, containers, dotted
+from lifecycle.policy import ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.field_names import words_of
 from lifecycle.text.folding import folded
-from lifecycle.text.values import paths_of
+from lifecycle.text.plain_paths import is_below, is_plain_path
+from lifecycle.text.values import is_called_a_path, paths_of
 from lifecycle.verdict import Finding
 
 _ALLOWED: Final = "allowed_fields"
@@ -45,8 +49,8 @@ _UPDATES: Final = ("updates",)
 #: A shell or a tool may turn these into other paths, which nobody has checked. `[id].tsx` and
 #: `$slug.tsx` are names of files, and allowed.
 _REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-")
-_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+#: Tools of these kinds run on this machine, from the folder of the config.
+_RUN_HERE: Final = frozenset({ToolKind.COMMAND, ToolKind.PYTHON})
 
 
 def _folder(root: str) -> str:
@@ -61,7 +65,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -174,42 +178,35 @@ def _paths(proposal: ProposalDocument, root: str, facts: Facts) -> Iterator[Find
         if _REPLACED.search(place.value):
             words = "A wildcard, a variable or an option is no path: write each path plainly."
             yield Finding("path_outside_root", place.path, words)
-        elif not _stays_below(place.value, root, facts):
-            words = f"This path does not stay below {root}: write a plain path below it."
+        elif not _stays_below(place.value, root, facts, is_called_a_path(place.parts)):
+            words = f"This path does not stay below {root}: write a plain, whole path below it."
             yield Finding("path_outside_root", place.path, words)
 
 
-def _stays_below(path: str, root: str, facts: Facts) -> bool:
+def _stays_below(path: str, root: str, facts: Facts, called: bool) -> bool:
     """Return True if the path leads below the root, with and without blanks around it."""
-    return all(_leads_below(each, root, facts) for each in {path, path.strip()})
+    return all(_leads_below(each, root, facts, called) for each in {path, path.strip()})
 
 
-def _leads_below(path: str, root: str, facts: Facts) -> bool:
-    if not _is_plain(path):
-        return False
+def _leads_below(path: str, root: str, facts: Facts, called: bool) -> bool:
     whole = posixpath.normpath(posixpath.join(root, path))
-    if not _is_below(whole, root):
+    if not is_plain_path(path) or not is_below(whole, root):
         return False
-    return _is_below(facts.real_path(whole), facts.real_path(root))
+    real_root = facts.real_path(root)
+    if not is_below(facts.real_path(whole), real_root):
+        return False
+    if path.startswith("/") or facts.tool.kind not in _RUN_HERE:
+        return True
+    start = facts.real_path(".")
+    if not start.startswith("/"):  # nothing can be looked at
+        return True
+    is_word = not called and not _begin_alike(path, posixpath.relpath(real_root, start))
+    return is_word or is_below(facts.real_path(path), real_root)
 
 
-def _is_plain(path: str) -> bool:
-    """Return True if all programs read the same path here."""
-    shown = normalize("NFKC", path)
-    return not (
-        not shown.strip()
-        or ".." in map(str.strip, shown.split("/"))
-        or "\\" in shown
-        or shown.startswith(("~", "//"))
-        or _ESCAPE.search(shown)
-        or _SCHEME.match(shown)
-        or shown.count("/") != path.count("/")
-        or any(category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in path)
-    )
-
-
-def _is_below(path: str, root: str) -> bool:
-    return path.startswith(root.rstrip("/") + "/")
+def _begin_alike(path: str, other: str) -> bool:
+    """Return True if both relative paths begin in the same folder."""
+    return posixpath.normpath(path).split("/")[0] == other.split("/")[0]
 
 
 def _case(title: str, changes: Any, code: str | None = None, /, **tool: Any) -> RuleCase:

@@ -219,6 +219,11 @@ def paths_of(document: ProposalDocument) -> Iterator[Place]:
         yield Place(("target", "resource_id"), document.target.resource_id)
 
 
+def is_called_a_path(parts: Parts) -> bool:
+    """Return True if the name of a field on the way to a value ends in `path file dir folder …`."""
+    return any(isinstance(part, str) and ends_in(part, _PATHS) for part in parts)
+
+
 def _paths_below(value: Any, parts: Parts, *, is_path: bool) -> Iterator[Place]:
     if isinstance(value, dict):
         for key, item in value.items():

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lifecycle.policy import Level, RuleSettings
+from lifecycle.policy import Level, RuleSettings, ToolKind
 from sentinel_rules import RuleLoadError, load_rules
-from tests.builders import NOW_MS, PROD, a_document, the_rules
+from tests.builders import NOW_MS, PROD, a_document, the_rules, the_tools
 from tests.checking import found, sentinel_with, verdict_on
 
 
@@ -211,6 +212,41 @@ def test_D08_the_place_that_a_link_leads_to_counts(tmp_path: Path) -> None:
 
     assert codes("in/a.csv") == set()
     assert codes("out/a.csv") == {("blast_radius_bounded", "path_outside_root", "parameters.path")}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "path"),
+    [
+        ({"path": "data/records-evil/x"}, "parameters.path"),
+        ({"path": "data/records"}, "parameters.path"),
+        ({"path": "data/records/out/x"}, "parameters.path"),
+        ({"path": "data/records/inside/out"}, "parameters.path"),
+        ({"path": "config.yaml"}, "parameters.path"),
+        ({"files": ["data/records/a", "old/a.csv"]}, "parameters.files[1]"),
+        ({"folder": {"a": "records/a"}}, "parameters.folder.a"),
+        ({"what": "data/records-evil/x"}, "parameters.what"),
+        ({"what": "./data/records/out/x"}, "parameters.what"),
+        ({"what": {"data/signoff.db": 1}}, 'parameters.what["data/signoff.db"]'),
+        *(({"path": path}, None) for path in ("data/records/a", "./data//records/inside/a ")),
+        *(({"what": word}, None) for word in ("data/records/a", "text/html", "feature/x")),
+    ],
+)
+def test_D08_a_tool_of_this_machine_reads_a_relative_path_from_the_folder_of_the_config(
+    tmp_path: Path, parameters: dict[str, Any], path: str | None
+) -> None:
+    root = tmp_path / "data" / "records"
+    (root / "inside").mkdir(parents=True)
+    for link in (root / "out", root / "inside" / "out"):
+        link.symlink_to(tmp_path)
+    rule = sentinel_with("blast_radius_bounded", roots={"delete-data": str(root)})
+
+    def codes(**facts: Any) -> set[tuple[str, str, str]]:
+        looked = {"real_path": lambda way: os.path.realpath(tmp_path / way)}
+        return found(deletion(**parameters), rule, **looked, **facts)
+
+    assert codes() == ({("blast_radius_bounded", "path_outside_root", path)} if path else set())
+    tool = replace(the_tools()["delete-data"], kind=ToolKind.WEBHOOK)
+    assert codes(tool=tool) == set(), "whoever works elsewhere reads it from the root"
 
 
 def test_D08_a_wildcard_is_told_to_be_written_out() -> None:

@@ -16,6 +16,7 @@ from bot.tools.leftovers import Leftovers
 from bot.tools.toolbox import ConfiguredToolbox
 from lifecycle.ports import Call
 from tests.builders import MAIL, PROD, REFUND
+from tests.cases.cards import a_card, written
 from tests.fakes.tools import NotingToolbox
 from tests.stage import in_memory
 from tests.world import World
@@ -60,9 +61,12 @@ async def test_D05_another_spelling_of_an_allowed_target_is_not_allowed(
 
 @pytest.mark.parametrize("domain", ["stаging.shop.example", "xn--stging-4nf.shop.example"])
 async def test_D06_a_host_that_only_looks_like_it_is_rejected(world: World, domain: str) -> None:
-    answer = await world.submits(STAGING, **aimed_at(domain))
+    answer = await world.submits(STAGING, **aimed_at(domain), proposal_id="p1")
 
     assert (answer.state, answer.reason) == ("rejected", "deploy_target_allowed")
+    card = a_card(await world.proposal("p1"))
+    assert "xn--stging-4nf.shop.example" in written(card, "Target").text
+    assert [each for each in card.warnings if "Target: a host with letters beyond" in each]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\x00", "\u2028", "\x85"])
@@ -99,8 +103,11 @@ class FollowingToolbox(NotingToolbox):
         return ConfiguredToolbox({}, Path("/"), {}, lambda: 0).real_path(path)
 
 
-async def a_deletion(world: World, folder: Path) -> Path:
-    """Propose as p1 to delete `old/a.csv` below the tool's root; return that file."""
+async def a_deletion(world: World, folder: Path, *, relative: bool = False) -> Path:
+    """Propose as p1 to delete `old/a.csv` below the tool's root; return that file.
+
+    The tool runs in `/`, from where a `relative` path is written.
+    """
     path = folder / "work" / "old" / "a.csv"
     path.parent.mkdir(parents=True)
     path.write_text("a")
@@ -112,7 +119,8 @@ async def a_deletion(world: World, folder: Path) -> Path:
     rules["blast_radius_bounded"] = replace(rules["blast_radius_bounded"], settings=bounded)
     await world.adopts(rules=rules)
     deletion = PROD | {"tool": "delete-data", "action_type": "delete"}
-    answer = await world.submits(deletion, proposal_id="p1", parameters={"path": str(path)})
+    written = str(path).lstrip("/") if relative else str(path)
+    answer = await world.submits(deletion, proposal_id="p1", parameters={"path": written})
     assert answer.state == "sentinel_approved"
     return path
 
@@ -142,11 +150,12 @@ async def is_ended_by_its_path(world: World) -> None:
     assert world.tool("delete-data").calls == []
 
 
+@pytest.mark.parametrize("relative", [False, True], ids=["whole", "relative"])
 @pytest.mark.parametrize("happens", LINKED)
 async def test_D08_a_path_that_leads_outside_since_it_was_judged_is_not_deleted(
-    world: World, tmp_path: Path, happens: Callable[[Path], None]
+    world: World, tmp_path: Path, happens: Callable[[Path], None], relative: bool
 ) -> None:
-    happens(await a_deletion(world, tmp_path))
+    happens(await a_deletion(world, tmp_path, relative=relative))
 
     await world.approves("ana", "p1")
 
