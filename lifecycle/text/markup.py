@@ -29,6 +29,15 @@ _LINK: Final = re.compile(rf"!?\[([^\[\]]*+)\](?:{_TITLED}|{_NESTED}|\[[^\[\]]*+
 LINKS_IN_LINKS: Final = 2
 _EMPHASIS: Final = "*~`"
 _BACKSLASHED: Final = re.compile(r"\\([!-/:-@\[-`{-~\n])")
+#: A line that may begin another block: a heading, an item of a list, a line drawn, a table.
+_BLOCK: Final = re.compile(r"(?:\A|\n)[ \t>]*+(?:[-+#=|]|[0-9]{1,9}+[.)])")
+#: What stands before a heading or an item of a list, with the box of a task.
+_BEGINNING: Final = re.compile(
+    r"^[ \t]*+(?:(?:-?#{1,6}+|[-+]|[0-9]{1,9}+[.)])[ \t]++(?:\[[ xX]\][ \t])?+)++", re.MULTILINE
+)
+#: A line drawn, which may make a heading of the line above it.
+_DRAWN: Final = re.compile(r"^[ \t]*+(?:=++|-++|(?:-[ \t]++)++-?+)[ \t]*+$", re.MULTILINE)
+_ROW: Final = re.compile(r"^[ \t]*+\|(?!\|).*+$", re.MULTILINE)
 #: What stands before each line of a quotation.
 _QUOTED: Final = re.compile(r"^[ \t]{0,3}+(?:>[ \t]?+)++", re.MULTILINE)
 
@@ -52,7 +61,9 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 def is_plain(text: str) -> bool:
     """Return True if the text surely holds neither markup nor escapes."""
-    return _TELLING.search(text) is None and (text.isascii() or _TURNING.search(text) is None)
+    if _TELLING.search(text) or ("\n" in text and _BLOCK.search(text)):
+        return False
+    return text.isascii() or _TURNING.search(text) is None
 
 
 def variants(text: str) -> tuple[str, ...]:
@@ -64,9 +75,18 @@ def variants(text: str) -> tuple[str, ...]:
     if is_plain(text):
         return (text,)
     found = _variants(text)
+    found += tuple(map(_without_blocks, found))
     found += tuple(way for each in found for way in turned(each))
     found += tuple(map(without_brackets, found))
     return tuple(dict.fromkeys((*found, *map(with_blanks, found))))
+
+
+def _without_blocks(text: str) -> str:
+    """Return the text as if headings, items of lists and cells were words of one paragraph."""
+    if _BLOCK.search(text) is None:
+        return text
+    bare = _BEGINNING.sub("", _DRAWN.sub("", text))
+    return _ROW.sub(lambda row: row[0].replace("|", " "), bare)
 
 
 def _variants(text: str) -> tuple[str, ...]:
