@@ -44,6 +44,9 @@ _SENTENCE_END: Final = re.compile(
     rf"(?<=[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])[{_STOPS}]"
 )
 _BEFORE_HOSTS: Final = ("://", "@")
+#: A label that was written in the form of machines: people cannot read what it stands for.
+_WRITTEN_PLAIN: Final = re.compile(r"(?<![\w-])xn--[a-z0-9]", re.IGNORECASE)
+_FOREIGN_HOST: Final = "a host with letters beyond a–z, shown in its xn-- form"
 #: Labels, with exactly one dot between each two.
 _LABELS: Final = re.compile(rf"[^.\uff0e{_STOPS}]++(?:{_DOT}[^.\uff0e{_STOPS}]++)*+")
 #: The last label of a host has at least so many characters.
@@ -191,6 +194,8 @@ def _blanks(found: re.Match[str]) -> str:
 
 def _with_plain_hosts(text: str, warnings: set[str]) -> str:
     """Write every host with letters beyond ASCII in its xn-- form, or escaped if it has none."""
+    if "--" in text and _WRITTEN_PLAIN.search(text):
+        warnings.add(_FOREIGN_HOST)
     if text.isascii():
         return text
 
@@ -198,7 +203,7 @@ def _with_plain_hosts(text: str, warnings: set[str]) -> str:
         host, rest = _host_in(found[0])
         if host.isascii() or len(host) > _LONGEST_HOST or _are_numbers(host):
             return found[0]
-        warnings.add("a host with letters beyond a–z, shown in its xn-- form")
+        warnings.add(_FOREIGN_HOST)
         return ".".join(_plain_label(label) for label in _LABEL_DOT.split(host)) + rest
 
     def with_plain(found: re.Match[str]) -> str:

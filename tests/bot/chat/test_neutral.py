@@ -66,6 +66,25 @@ def test_text_is_shown_with_nothing_hidden(raw: str, shown: str) -> None:
     assert neutral(raw).text == shown
 
 
+@pytest.mark.parametrize(
+    "dressed", ["{}", "pat@{}", "https://{}/a", "to: {}.", "(a.{})", "\u043e {}"]
+)
+@pytest.mark.parametrize(
+    ("host", "is_warned_of"),
+    [
+        *(("m\u00fcller.example", True), ("xn--mller-kva.example", True)),
+        *(("shop.XN--P1AI", True), ("shop.example", False), ("axn--b.example", False)),
+        *(("a-xn--b.example", False), ("xn--", False)),
+    ],
+)
+def test_a_host_whose_letters_are_not_those_shown_is_warned_of(
+    dressed: str, host: str, is_warned_of: bool
+) -> None:
+    warnings = neutral(dressed.format(host)).warnings
+
+    assert ("a host with letters beyond a–z, shown in its xn-- form" in warnings) is is_warned_of
+
+
 def test_a_file_keeps_the_line_breaks_and_nothing_else_that_hides() -> None:
     assert neutral("a\n\nb\u200b", lines=True).text == "a\n\nb\\u{200B}"
 
