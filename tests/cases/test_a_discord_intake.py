@@ -101,14 +101,22 @@ async def test_A02_quote_marks_are_not_the_librarys(
     assert (await discord_stage.proposal("p1")).read().parameters["body"] == body
 
 
-@pytest.mark.parametrize("text", ['“{"proposal_id":"p1"}”', "{“proposal_id”:“p1”}"])
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        *(('“{"proposal_id":"p1"}”', 1), ("{“proposal_id”:“p1”}", 2)),
+        *(('«{"proposal_id":"p1"}»', 1), ('{"proposal_id":"p1"}”', 21)),
+    ],
+)
 async def test_A03_curly_quotes_are_malformed_and_not_repaired(
-    discord_stage: DiscordStage, text: str
+    discord_stage: DiscordStage, text: str, column: int
 ) -> None:
     discord_stage.server.says(LEILA, f"!propose {text}")
     (answer,) = await answered(discord_stage)
-    assert answer["reason"] == "malformed_json"
-    assert "column" in json.dumps(answer["errors"])
+    assert (answer["reason"], answer["state"]) == ("malformed_json", None)
+    assert [fault["actual"] for fault in answer["errors"]] == [f"line 1, column {column}"]
+    assert await discord_stage.store.read(lambda tx: tx.proposals.ids_after("", 10)) == []
+    assert len(await discord_stage.audit("refused", "malformed_json")) == 1
 
 
 async def test_A04_an_empty_message_is_no_empty_proposal(discord_stage: DiscordStage) -> None:
