@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lifecycle.calls.quoting import secrets_of
 from lifecycle.ending import execution_json, verdict_json
 from lifecycle.errors import AmbiguousId, ProposalNotFound
 from lifecycle.expiry import as_seen
@@ -18,6 +19,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
 from lifecycle.text.masking import mask_secrets, mask_text
+from lifecycle.text.quoted_secrets import mask_quoted
 
 __all__ = [
     "as_seen",
@@ -212,7 +214,8 @@ def _execution(seen: Proposal) -> dict[str, Any] | None:
     shown = execution_json(seen)
     if shown is not None and seen.execution is not None:
         shown["receipt"] = mask_secrets(seen.frame) if seen.frame is not None else None
-        shown["still_stands"] = mask_secrets(list(seen.execution.still_stands))
+        stands = mask_quoted(list(seen.execution.still_stands), secrets_of(seen))
+        shown["still_stands"] = mask_secrets(stands)
     return shown
 
 

@@ -22,6 +22,7 @@ from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
 from lifecycle.text.masking import mask, mask_text
+from lifecycle.text.quoted_secrets import mask_quoted, secrets_in
 
 _DONE: Final = 0
 _FAILED: Final = 10
@@ -82,7 +83,7 @@ class CommandTool:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or type(error).__name__
             raise ToolFailed(f"{argv[0]} could not be started ({why})") from error
-        said = self._masked(_whole_words(ended.errors).decode(errors="replace")).strip()
+        said = self._masked(_whole_words(ended.errors).decode(errors="replace"), call).strip()
         if said:
             level = logging.INFO if ended.code in (_DONE, _FAILED) else logging.WARNING
             log.log(level, "%s %s of %s wrote: %s", call.tool, verb, call.proposal_id, said)
@@ -102,12 +103,14 @@ class CommandTool:
             raise ToolDoubtful("what still stands cannot be read")
         return {}
 
-    def _masked(self, text: str) -> str:
-        """Mask credentials and, whatever they look like, the values that `env` hands on: a program
-        that fails often names the token that it used."""
+    def _masked(self, text: str, call: Call) -> str:
+        """Mask credentials and, whatever they look like, the values that `env` hands on and the
+        credentials of the call: a program that fails often names the token that it used."""
+        if not text:
+            return text
         for secret in self._secrets:
             text = text.replace(secret, mask(secret))
-        return mask_text(text)
+        return mask_text(mask_quoted(text, secrets_in([call.parameters, call.target])))
 
 
 def _long_first(values: Iterable[str]) -> list[str]:

@@ -18,7 +18,8 @@ from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.located import located
 from lifecycle.ports import Call, Tool, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome, Verb
-from lifecycle.text.masking import mask_text
+from lifecycle.text.masking import harmless
+from lifecycle.text.quoted_secrets import mask_quoted, secrets_in
 from lifecycle.workings.time_limits import within
 
 log = logging.getLogger("signoff.tools")
@@ -76,7 +77,7 @@ async def _judged(tool: Tool, call: Call) -> CallResult:
     except ToolFailed as failure:
         return CallResult(Outcome.FAILED, explanation=_words(call, failure))
     except ToolDoubtful as doubt:
-        return _unknown(_doubt_words(call.tool, doubt))
+        return _unknown(_doubt_words(call, doubt))
     except BaseException as error:
         if limit.expired() and isinstance(error, TimeoutError):
             return _unknown(_overtime(call))
@@ -194,20 +195,25 @@ def _overtime(call: Call) -> str:
     return f"{call.tool} did not answer within {call.limit_s:g} s; what it did is not known."
 
 
-def _doubt_words(tool: str, doubt: ToolDoubtful) -> str:
-    said = _said(doubt)
-    return f"{tool}: {said or 'it did not tell how it ended'}; what it did is not known."
+def _doubt_words(call: Call, doubt: ToolDoubtful) -> str:
+    said = _said(call, doubt)
+    return f"{call.tool}: {said or 'it did not tell how it ended'}; what it did is not known."
 
 
-def _said(error: Exception) -> str:
-    return " ".join(mask_text(str(error)).split())[:_LONGEST_WORDS]
+def _said(call: Call, error: Exception) -> str:
+    """Return the words of a tool on one line, masked before they are cut, with nothing hidden.
+
+    They may quote what the tool was given, and are told in places that show what they are handed.
+    """
+    given = secrets_in([call.parameters, call.target])
+    return harmless(mask_quoted(str(error), given))[:_LONGEST_WORDS]
 
 
 def _words(call: Call, failure: ToolFailed) -> str:
     """Return that nothing was done; of a roll back, that it took nothing back."""
     takes_back = call.verb == Verb.ROLL_BACK
     what = "took nothing back" if takes_back else "failed and left nothing behind"
-    said = _said(failure)
+    said = _said(call, failure)
     end = "" if said.endswith((".", "!", "?")) else "."
     return f"{call.tool} {what}" + (f": {said}{end}" if said else ".")
 

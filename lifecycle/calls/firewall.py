@@ -10,6 +10,7 @@ from typing import Any, Final
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.text.masking import mask, mask_disguised
 from lifecycle.text.personal_data import card_like, find_private
+from lifecycle.text.quoted_secrets import Secrets, mask_quoted
 from lifecycle.text.secrets_found import secret_named
 
 _SHORT_NAME: Final = 64
@@ -88,9 +89,13 @@ class _Spending:
         return f"{words[0]} …" if len(words) > 1 else " …"
 
 
-def frame_of(value: Any, budget: Budget | None = None) -> Mapping[str, Any]:
-    """Return the frame of a result as JSON; the handle is its digest."""
-    return framed(value, digest_of(canonical_bytes(value)), budget).as_json()
+def frame_of(value: Any, budget: Budget | None = None, given: Secrets = ()) -> Mapping[str, Any]:
+    """Return the frame of a result as JSON; the handle is its digest.
+
+    Credentials that the tool was `given` are masked wherever it repeats them.
+    """
+    handle = digest_of(canonical_bytes(value))
+    return framed(mask_quoted(value, given), handle, budget).as_json()
 
 
 def framed(value: Any, handle: str, budget: Budget | None = None) -> Frame:

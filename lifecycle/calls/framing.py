@@ -9,9 +9,11 @@ from typing import Any
 from lifecycle.authority import granted_rows
 from lifecycle.calls.calling import LEFT_OUT, CallResult
 from lifecycle.calls.firewall import Budget, frame_of, framed
+from lifecycle.calls.quoting import secrets_of
 from lifecycle.policy import Policy
 from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
+from lifecycle.text.quoted_secrets import mask_quoted
 
 _USUAL = Budget()
 
@@ -21,13 +23,13 @@ def frame_for(policy: Policy, proposal: Proposal, result: CallResult) -> Mapping
 
     The firewall's own bound holds whatever a role would be granted (section 7). Of a receipt that
     is too large to be kept the agent is shown as much as of any other; its handle is still the
-    digest of the whole.
+    digest of the whole. Credentials that the tool was given and repeats are masked.
     """
-    budget, receipt = _budget(policy, proposal), result.receipt
+    budget, receipt, given = _budget(policy, proposal), result.receipt, secrets_of(proposal)
     if result.whole is None or receipt is None:
-        return frame_of(receipt, budget)
+        return frame_of(receipt, budget, given)
     left_out = receipt[LEFT_OUT]
-    frame = framed(result.whole, left_out["digest"], budget)
+    frame = framed(mask_quoted(result.whole, given), left_out["digest"], budget)
     words = f"The whole has {left_out['bytes']} bytes and is kept nowhere."
     return replace(frame, warnings=(*frame.warnings, words)).as_json()
 

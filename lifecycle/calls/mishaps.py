@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from lifecycle.agreeing.retelling_calls import digest_told
+from lifecycle.calls.quoting import secrets_of
 from lifecycle.door import call_for_attention
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Attention, Execution, Identity, Outcome, Proposal
 from lifecycle.text.masking import harmless, mask_secrets
+from lifecycle.text.quoted_secrets import mask_quoted
 
 #: The most parts that a sentence tells, and the characters of each; `show --json` has them all.
 _MOST_TOLD: Final = 5
@@ -87,7 +89,7 @@ def rollback_incomplete(
         moment,
         proposal,
         Attention.ROLLBACK_INCOMPLETE,
-        f"{_sentence(why)}{_told(still_stands)} To try what still stands again: retry "
+        f"{_sentence(why)}{_told(proposal, still_stands)} To try what still stands again: retry "
         f"{proposal.proposal_id}; where it was taken back by hand: settle {proposal.proposal_id} "
         "happened",
         tool_of(proposal),
@@ -98,14 +100,15 @@ def rollback_incomplete(
     )
 
 
-def _told(still_stands: Sequence[Any]) -> str:
+def _told(proposal: Proposal, still_stands: Sequence[Any]) -> str:
     """Return what still stands in the tool's own words, masked and cut; empty if nothing does.
 
     A person who has to take it back by hand must see what it is, wherever they read of it.
     """
     if not still_stands:
         return ""
-    parts = [_part(each) for each in still_stands[:_MOST_TOLD]]
+    given = secrets_of(proposal)
+    parts = [_part(mask_quoted(each, given)) for each in still_stands[:_MOST_TOLD]]
     if len(parts) > 1:
         parts = [f"({number}) {part}" for number, part in enumerate(parts, start=1)]
     more = len(still_stands) - len(parts)

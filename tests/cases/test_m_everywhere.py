@@ -11,7 +11,9 @@ import pytest
 
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.policy import Level, Policy
+from lifecycle.ports import ToolDoubtful, ToolFailed
 from tests.builders import MAIL, PROD, a_document, a_policy
+from tests.fakes.tools import raising
 from tests.places import SURFACES, Place, at, proposes
 
 everywhere = pytest.mark.parametrize("surface", SURFACES)
@@ -76,6 +78,24 @@ async def test_M03_an_answer_holds_nothing_invisible_and_means_what_was_typed(su
         if surface != "terminal":  # where no answer holds a letter beyond ASCII
             escaped = escaped.replace("\\u00fc", "ü")
         assert escaped in ours.replace("\\\\", "\\")
+
+
+@everywhere
+@pytest.mark.parametrize("error", [ToolFailed, ToolDoubtful])
+async def test_M03_what_a_tool_says_holds_nothing_invisible_wherever_people_read_it(
+    surface: str, error: type[Exception]
+) -> None:
+    """The announcement that calls for a person repeated it as it was."""
+    async with at(surface) as place:
+        place.tool("production-deploy").on["execute"] = raising(error("no\u202e\u200b way\u2066"))
+        await proposes(place, PROD, proposal_id="p1")
+        await place.says("ana", "approve p1")
+        for command in ("pending", "show p1", "audit p1", "status"):
+            await place.says("ana", command)
+        ours = place.all_of_ours()
+        assert not {"\u202e", "\u200b", "\u2066"} & set(ours)
+        for seen in ("no", "u{202E}", "u{200B} way", "u{2066}"):
+            assert seen in ours
 
 
 # -- M04 ----------------------------------------------------------------------------------

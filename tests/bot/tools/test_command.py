@@ -190,18 +190,17 @@ async def test_what_it_writes_to_standard_error_is_logged_masked(tmp_path, caplo
 
 @pytest.mark.parametrize("code", [1, 10])
 async def test_what_was_handed_on_to_it_is_told_nobody_however_it_looks(tmp_path, caplog, code):
-    environment = os.environ | {
-        "KEY": "plain-looking-16",
-        "MORE": "plain-looking-16-and-more",
-    }
-    line = f"echo stage production: $MORE and $KEY are refused >&2; exit {code}"
+    environment = os.environ | {"KEY": "plain-looking-16", "MORE": "plain-looking-16-and-more"}
+    line = f"echo stage production: $MORE, $KEY and k-1234 are refused >&2; exit {code}"
     bench = Shell(
         line, tmp_path, environment | {"STAGE": "production"}, env=["KEY", "MORE", "STAGE"]
     )
+    bench.parameters = {"api_key": "k-1234"}
     with caplog.at_level(logging.INFO):
         result = await call_tool(bench.tool, call(bench, "execute"))
 
-    words = "stage production: ‹secret, 25 characters› and ‹secret, 16 characters› are refused"
+    masks = [f"‹secret, {length} characters›" for length in (25, 16, 6)]
+    words = f"stage production: {masks[0]}, {masks[1]} and {masks[2]} are refused"
     assert words in caplog.text
     assert (code == 10) == (words in result.explanation)
     assert "plain-looking" not in caplog.text + result.explanation
