@@ -67,6 +67,27 @@ async def test_N01_what_needs_a_person_stands_first() -> None:
     assert "card_undelivered" in lines[1]
 
 
+async def test_K06_what_executes_and_needs_a_person_stands_before_all_that_waits() -> None:
+    """It stood in the last of three messages, behind ten long titles."""
+    unknown = {"state": State.EXECUTING, "attention": Attention.OUTCOME_UNKNOWN}
+    runs = {"state": State.EXECUTING, "deadline_ms": NOW_MS}
+    undelivered = waiting(3, attention=Attention.CARD_UNDELIVERED)
+    terminal = await a_full_house(
+        *(waiting(number) for number in range(10, 24)),
+        waiting(1, **runs),
+        waiting(2, **unknown),
+        undelivered,
+    )
+
+    lines = await terminal.types("pending")
+    listed = [line.split(" · ")[0] for line in lines]
+    assert lines[:2] == ["15 pending, page 1 of 2", "2 executing. Needs a person:"]
+    assert "⚠️ outcome_unknown" in lines[2]
+    assert listed[2:5] == ["p002", "Waiting:", "p003"]
+    assert listed[-3:] == ["Executing:", "p001", "More: pending 2"]
+    assert len(listed) == 2 + 1 + 1 + 10 + 3
+
+
 async def test_N01_in_one_list_of_all_what_needs_a_person_stands_first_executing_or_not() -> None:
     unknown = {"state": State.EXECUTING, "attention": Attention.OUTCOME_UNKNOWN}
     all_kinds = [

@@ -18,19 +18,32 @@ _TITLE: Final = 80
 
 
 def pending_reply(page: PendingPage, now_ms: int) -> CommandReply:
-    """Return `N pending` with ten a page, and ten of what executes in a group of its own."""
+    """Return `N pending` with ten a page, and ten of what executes in a group of its own.
+
+    What executes and needs a person stands before all that waits: nobody reads to the end of a long
+    list for it.
+    """
     where = f", page {page.number} of {page.pages}" if page.pages > 1 else ""
     blocks: list[str | Table] = [f"{page.total} pending{where}"]
+    stuck = [each for each in page.executing if each.attention]
+    others = [each for each in page.executing if not each.attention]
+    if stuck:
+        blocks += [f"{page.executing_total} executing. Needs a person:", _executing(stuck, now_ms)]
     if page.waiting:
         rows = tuple(_waiting_row(each, now_ms) for each in page.waiting)
-        blocks.append(Table("", ("id", "who", "tool", "what", "state", "deadline"), rows))
-    if page.executing:
-        blocks.append(f"{page.executing_total} executing")
-        rows = tuple(_executing_row(each, now_ms) for each in page.executing)
-        blocks.append(Table("", ("id", "who", "tool", "what", "state", "window"), rows))
+        waiting = Table("", ("id", "who", "tool", "what", "state", "deadline"), rows)
+        blocks += ["Waiting:", waiting] if stuck else [waiting]
+    if others:
+        heading = "Executing:" if stuck else f"{page.executing_total} executing"
+        blocks += [heading, _executing(others, now_ms)]
     if page.number < page.pages:
         blocks.append(f"More: pending {page.number + 1}")
     return CommandReply(tuple(blocks))
+
+
+def _executing(proposals: Sequence[Proposal], now_ms: int) -> Table:
+    rows = tuple(_executing_row(each, now_ms) for each in proposals)
+    return Table("", ("id", "who", "tool", "what", "state", "window"), rows)
 
 
 def card_reply(content: CardContent) -> CommandReply:
