@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.chat.commands.commands import Commands
+from bot.chat.commands.help import COMMANDS
 from bot.chat.commands.replies import Attached, CommandReply
 from bot.chat.commands.typed import typed
 from bot.chat.hearing.senders import as_known_now
@@ -26,6 +27,7 @@ from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES
+from lifecycle.text.masking import mask_text
 
 log = logging.getLogger("signoff.slack")
 
@@ -66,10 +68,16 @@ def said(event: Mapping[str, Any], me: str) -> Said | None:
 
 
 def received(text: str) -> str:
-    """Return the words that acknowledge a slash command before it is processed."""
-    word = typed(text).word[:20]
-    named = _NAMED.search(text)
-    return f"Received {named[1] if named else word or 'nothing'}; the answer follows."
+    """Return the words that acknowledge a slash command before it is processed.
+
+    Nothing has been checked yet: of what was typed they repeat the name of a command and an id
+    that could be one, and no credential.
+    """
+    word = typed(text).word
+    known = word if word in COMMANDS else "your command" if word else "nothing"
+    named = set(_NAMED.findall(text)) if word == "propose" else set()
+    (said,) = named if len(named) == 1 else (known,)
+    return f"Received {said if mask_text(said) == said else known}; the answer follows."
 
 
 class SlackCommands:
