@@ -27,7 +27,7 @@ class Desk:
         self.web = SlackWeb(entry.api_base, settings.bot_token, world.clock)
         self.rest = Rest(self.web, entry.channel, world.clock)
         self.accounts = Accounts(self.web)
-        self.seeds = Seeds(self.rest)
+        self.seeds = Seeds(self.rest, world.clock)
         self.files = Files(self.rest, world)
         self.hearing = Hearing(world.clock.now_ms)
         self.presence = Presence(self.web, entry.channel, self.hearing)

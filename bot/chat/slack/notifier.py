@@ -77,9 +77,10 @@ class SlackSurface:
 
     async def _running(self, desk: Desk, me: Me, listening: Listening) -> None:
         client = SlackClient(desk.web, self._doors(), desk.hearing, desk.clock)
-        works = (client.run(me, listening.hear), desk.seeds.run(), desk.files.run())
+        works = (client.run(me, listening.hear), desk.files.run())
+        seeding = (desk.seeds.run(), desk.seeds.again())
         looks = (desk.board.run(), desk.presence.run())
-        running = [asyncio.create_task(each) for each in (*works, *looks)]
+        running = [asyncio.create_task(each) for each in (*works, *seeding, *looks)]
         try:
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -102,7 +103,11 @@ class SlackSurface:
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
         """Render a card anew where it stands; a final card loses its seeds and buttons."""
-        return await Cards(await self._at_work()).edit(content, card)
+        desk = await self._at_work()
+        posted = await Cards(desk).edit(content, card)
+        if desk.web.left:  # nobody works through the queue any more
+            await desk.seeds.finish()
+        return posted
 
     async def say(self, message: Message) -> str | None:
         """Say one kept message: words to the channel, an answer in its thread."""

@@ -108,13 +108,17 @@ class Rest:
         """Put ✅ and ❌ under a message; return False if one is missing."""
         complete = True
         for signal in SEEDS:
-            complete &= await self._react("reactions.add", ts, signal.slack_name, "already_reacted")
+            there = await self._react("reactions.add", ts, signal.slack_name, "already_reacted")
+            complete &= there is True
         return complete
 
-    async def unseed(self, ts: str) -> None:
-        """Take the bot's own emoji off a message."""
+    async def unseed(self, ts: str) -> bool:
+        """Take the bot's own emoji off a message; return False if one may go in a moment."""
         for signal in SEEDS:
-            await self._react("reactions.remove", ts, signal.slack_name, "no_reaction")
+            gone = await self._react("reactions.remove", ts, signal.slack_name, "no_reaction")
+            if gone is None:
+                return False
+        return True
 
     async def pin(self, ts: str) -> None:
         """Pin a message. A failure is ignored: the pin is only a convenience."""
@@ -196,14 +200,15 @@ class Rest:
         found = [m for m in replies.get("messages", ()) if m.get("ts") == ts]
         return [file for message in found for file in message.get("files") or ()]
 
-    async def _react(self, method: str, ts: str, name: str, harmless: str) -> bool:
+    async def _react(self, method: str, ts: str, name: str, harmless: str) -> bool | None:
+        """Return whether an emoji is as it should be; None if Slack failed, and may not again."""
         try:
             await self._web.call(method, channel=self.id, timestamp=ts, name=name)
         except SlackRefused as refused:
             # On a message that is gone nothing is missing.
             return refused.error == harmless or refused.error in _GONE
         except SurfaceFailed:
-            return False
+            return None
         return True
 
     async def _has_file(self, thread_ts: str, name: str) -> bool:

@@ -7,25 +7,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Final
 
 from bot.chat.slack.rest import Rest
 from lifecycle.located import located
+from lifecycle.ports import Clock
 
 log = logging.getLogger("signoff.slack")
 
+_FIRST_PAUSE_S: Final = 1
+_LONGEST_PAUSE_S: Final = 60
+
 
 class Seeds:
-    """A queue of cards whose emoji are to be put or taken. Cards count without them."""
+    """A queue of cards whose emoji are to be put or taken. Cards count without them.
 
-    def __init__(self, rest: Rest) -> None:
+    What is missing is put there when its card is edited or read. A card that counts no more is
+    neither, so taking its emoji off is tried again until it is done.
+    """
+
+    def __init__(self, rest: Rest, clock: Clock) -> None:
         self._rest = rest
+        self._clock = clock
         self._wanted: dict[str, bool] = {}
         self._due = asyncio.Event()
+        self._left: set[str] = set()
+        self._any_left = asyncio.Event()
+        self._pause_s = _FIRST_PAUSE_S
         self.missing: set[str] = set()
 
     def want(self, ts: str, seeded: bool) -> None:
         """Have the emoji of a card put there, or taken off."""
         self._wanted.pop(ts, None)
+        self._left.discard(ts)
         self._wanted[ts] = seeded
         self._due.set()
 
@@ -37,6 +51,7 @@ class Seeds:
     def gone(self, ts: str) -> None:
         """Forget a message that was deleted."""
         self._wanted.pop(ts, None)
+        self._left.discard(ts)
         self.missing.discard(ts)
 
     async def run(self) -> None:
@@ -46,15 +61,44 @@ class Seeds:
             self._due.clear()
             while self._wanted:
                 ts = next(iter(self._wanted))
+                seeded = self._wanted.pop(ts)
                 try:
-                    await self._one(ts, self._wanted.pop(ts))
+                    await self._one(ts, seeded)
+                except asyncio.CancelledError:
+                    self._wanted.setdefault(ts, seeded)  # `finish` may do it
+                    raise
                 except Exception as error:
                     log.error("seeds of card %s: %s", ts, located(error))
+
+    async def again(self) -> None:
+        """Queue once more, until cancelled, what could not be taken off for the moment."""
+        while True:
+            await self._any_left.wait()
+            await self._clock.sleep(self._pause_s)
+            self._pause_s = min(_LONGEST_PAUSE_S, 2 * self._pause_s)
+            self._any_left.clear()
+            for ts in sorted(self._left):
+                self.want(ts, seeded=False)
+
+    async def finish(self) -> None:
+        """Take off what is due to go as the bot ends, up to the first that Slack leaves there.
+
+        A later process does not look at ended cards. What an open one lacks it puts there itself.
+        """
+        going = [ts for ts, seeded in self._wanted.items() if not seeded]
+        for ts in (*going, *sorted(self._left)):
+            if not await self._rest.unseed(ts):
+                return
+            self.gone(ts)
 
     async def _one(self, ts: str, seeded: bool) -> None:
         if not seeded:
             self.missing.discard(ts)
-            await self._rest.unseed(ts)
+            if await self._rest.unseed(ts):
+                self._pause_s = _FIRST_PAUSE_S
+            elif ts not in self._wanted:
+                self._left.add(ts)
+                self._any_left.set()
         elif await self._rest.seed(ts):
             self.missing.discard(ts)
         else:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from tests.builders import PROD
-from tests.slack_stage import eventually, on_slack
+from tests.slack_stage import eventually, on_slack, shown
 
 
 async def test_a_card_that_was_deleted_is_not_counted_as_one_without_the_bots_emoji() -> None:
@@ -34,3 +38,49 @@ async def test_a_card_that_is_deleted_while_it_gets_its_emoji_is_not_counted_as_
         await slack.keeps_delivering(lambda: slack.seeded("p1"))
         await slack.settles()
         assert "without the bot's emoji" not in slack.health()
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("status", {"status": 503}),
+        ("dropped", {}),
+        ("error", {"error": "fatal_error"}),
+        ("ratelimited", {"retry_after_s": 61}),
+    ],
+)
+async def test_the_bots_emoji_leave_an_ended_card_although_slack_failed_at_first(
+    kind: str, how: dict[str, Any]
+) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        fault = slack.server.fails("reactions.remove", kind, times=3, **how)
+        await slack.server.reacts("UANA", card.ts, "x")
+        await slack.stands("p1", "rejected")
+        await eventually(lambda: card.reactions == {"x": ["UANA"]}, "no emoji of the bot")
+        assert fault.times == 0
+
+
+async def test_what_slack_refuses_for_good_is_not_tried_again() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        slack.server.fails("reactions.remove", error="missing_scope", times=None)
+        await slack.server.reacts("UANA", card.ts, "x")
+        await slack.stands("p1", "rejected")
+        await eventually(lambda: len(slack.server.calls_of("reactions.remove")) == 2, "tried")
+        await slack.beats(5)
+        assert len(slack.server.calls_of("reactions.remove")) == 2
+
+
+async def test_the_bots_emoji_leave_a_card_that_is_shown_as_ended_while_the_bot_ends() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        slack.server.hold("chat.update")
+        await slack.server.reacts("UANA", card.ts, "x")
+        await eventually(lambda: slack.server.waiting("chat.update"), "being shown")
+        await slack.closes()
+        slack.server.release("chat.update")
+        slack.world.clock.advance(60)
+        await slack.broadcast.close()
+        assert "rejected" in shown(card)
+        assert card.reactions == {"x": ["UANA"]}
