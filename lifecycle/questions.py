@@ -91,6 +91,7 @@ def answer_question(
         "answer": words.strip()[:_LONGEST_ANSWER],
         "answered_by": sender.id,
         "answered_at_ms": moment.now_ms,
+        "answered_in": _place(sender.surface, sender.place or ""),
     }
     tx.flags.put(_flag(asked_id), answered)
     record(
@@ -112,11 +113,18 @@ def note_posted(tx: Transaction, message: Message, message_id: str) -> None:
         tx.flags.put(_place(message.surface, message_id), key.removeprefix(_POSTED))
 
 
-def waits_in(tx: Transaction, surface: str, message_id: str) -> str | None:
-    """Return the id of the question in this message if it waits for its answer, else None."""
-    asked_id: str | None = tx.flags.get(_place(surface, message_id))
+def asked_in(tx: Transaction, surface: str, message_id: str) -> str | None:
+    """Return the id of the question in this message if replies to it are meant to answer it.
+
+    Below its answer they are talk, and this returns None. Where that does not stand, nobody can
+    know of it: whoever replies there is to be told who was first.
+    """
+    place = _place(surface, message_id)
+    asked_id: str | None = tx.flags.get(place)
     asked = question_of(tx, asked_id) if asked_id is not None else None
-    return asked_id if asked is not None and asked["answer"] is None else None
+    if asked is None or (asked["answer"] is not None and asked.get("answered_in", place) == place):
+        return None
+    return asked_id
 
 
 def may_answer(moment: Moment, sender: Sender) -> bool:

@@ -30,7 +30,7 @@ from lifecycle.heard import OVERDUE_MS
 from lifecycle.people.explaining import stopper_of
 from lifecycle.people.overtaken import note_off
 from lifecycle.ports import Transaction
-from lifecycle.questions import may_answer, waits_in
+from lifecycle.questions import asked_in, may_answer
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
 
@@ -184,10 +184,11 @@ class Incoming:
         world = self._workflow.world
         if not may_answer(world.moment(), sender):
             return None
-        asked_id = await world.store.read(lambda tx: waits_in(tx, self._surface, message_id))
+        asked_id = await world.store.read(lambda tx: asked_in(tx, self._surface, message_id))
         if asked_id is None:
             return None
-        return await self._workflow.answer_question(asked_id, sender, words)
+        here = replace(sender, place=message_id)
+        return await self._workflow.answer_question(asked_id, here, words)
 
     async def _acted(
         self, card: Card, sender: Sender, place: CardPlace, signal: Signal, *, added: bool
