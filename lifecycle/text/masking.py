@@ -72,7 +72,9 @@ def _masked(value: Any, said: str | None) -> Any:
         told = told_within(value, said)
         return {
             shown: _masked(item, name)
-            for (_, item, name), shown in zip(told, _names_shown(value), strict=True)
+            for (_, item, name), shown in zip(
+                told, told_apart(mask_text(str(key)) for key in value), strict=True
+            )
         }
     if isinstance(value, (list, tuple)):
         return _masked_together([_masked(item, name) for _, item, name in told_within(value, said)])
@@ -99,13 +101,13 @@ def _masked_together(items: list[Any]) -> list[Any]:
     return items
 
 
-def _names_shown(names: Iterable[object]) -> Iterator[str]:
-    """Yield each name masked, with marks that tell apart names masked alike: `a`, `a′`, `a′2`,
-    `a′3`."""
+def told_apart(names: Iterable[str]) -> Iterator[str]:
+    """Yield the names of an object's fields once some are masked, with marks that tell apart those
+    that are masked alike: `a`, `a′`, `a′2`, `a′3`."""
     taken: set[str] = set()
     times: Counter[str] = Counter()
     for name in names:
-        shown = alike = mask_text(str(name))
+        shown = alike = name
         while shown in taken:
             times[alike] += 1
             shown = f"{alike}′{times[alike]}" if times[alike] > 1 else f"{alike}′"

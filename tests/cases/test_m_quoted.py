@@ -89,6 +89,7 @@ async def test_M08_the_handle_of_a_result_stays_the_digest_of_the_whole() -> Non
         ({"dsn": "postgres://u:pw@h/d"}, ()),  # too short to be told from other words
         ({"password": 12345678}, ("12345678",)),
         ({"note": "‹secret, 4 characters›", "version": "v42"}, ()),
+        ({"note": "‹secret, 4 characters›, password=hunter2x"}, ("hunter2x",)),
     ],
 )
 def test_M08_of_a_document_what_is_masked_is_known(
@@ -107,3 +108,29 @@ def test_M08_a_short_credential_is_looked_for_as_a_word_and_a_long_one_anywhere(
         "‹secret, 4 characters›": [1, True, None]
     }
     assert mask_quoted({"n": 12345678}, ("12345678",)) == {"n": "‹secret, 8 characters›"}
+
+
+def test_M08_fields_whose_names_are_masked_alike_are_all_kept() -> None:
+    stands = {"k-1111111111": "mail 1", "k-2222222222": "mail 2", "kk": 3}
+
+    assert mask_quoted(stands, ("k-1111111111", "k-2222222222")) == {
+        "‹secret, 12 characters›": "mail 1",
+        "‹secret, 12 characters›′": "mail 2",
+        "kk": 3,
+    }
+
+
+def test_M08_credentials_that_overlap_in_an_answer_are_masked_as_one() -> None:
+    assert mask_quoted("an abcd1234efgh", ("abcd1234", "1234efgh")) == "an ‹secret, 12 characters›"
+
+
+def test_M08_of_more_credentials_than_can_be_looked_for_each_text_is_masked_whole() -> None:
+    secrets = tuple(f"pw{number:05}" for number in range(10_000))
+    answer = {"no": "x" * 10_000, "n": 7, "rows": ["of pw00000", True]}
+
+    assert mask_quoted({"said": "of pw00000"}, secrets) == {"said": "of ‹secret, 7 characters›"}
+    assert mask_quoted(answer, secrets) == {
+        "no": "‹secret, 10000 characters›",
+        "n": 7,
+        "‹secret, 4 characters›": ["‹secret, 10 characters›", True],
+    }
