@@ -18,8 +18,16 @@ class Log:
         self.handler = logging.StreamHandler(self.written)
         self.handler.addFilter(Repeats())
 
-    def says(self, at_s: float, words: str, *args: object, level: int = logging.ERROR) -> None:
-        record = logging.LogRecord("signoff.jobs", level, __file__, 1, words, args, None)
+    def says(
+        self,
+        at_s: float,
+        words: str,
+        *args: object,
+        level: int = logging.ERROR,
+        error: Exception | None = None,
+    ) -> None:
+        told = None if error is None else (type(error), error, error.__traceback__)
+        record = logging.LogRecord("signoff.jobs", level, __file__, 1, words, args, told)
         record.created = at_s
         self.handler.handle(record)
 
@@ -52,6 +60,27 @@ def test_other_words_another_level_and_what_is_no_warning_are_no_repeats() -> No
     for _ in range(3):
         log.says(0, "read anew", level=logging.INFO)
     assert len(log.lines) == 6
+
+
+def test_the_same_words_of_another_error_are_no_repeat() -> None:
+    log = Log()
+    for at_s, error in enumerate((ValueError("a"), KeyError("b"), KeyError("b"))):
+        log.says(at_s, "this request failed", error=error)
+    log.says(70, "this request failed", error=KeyError("b"))
+
+    failed = "this request failed"
+    again = f"{failed} (this came once more since it was last said)"
+    assert log.lines == [failed, "ValueError: a", failed, "KeyError: 'b'", again, "KeyError: 'b'"]
+
+
+def test_a_line_that_cannot_be_put_together_fails_nobody_who_logs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = Log()
+    for _ in range(2):
+        log.says(0, "%d jobs failed", "no number")
+    assert log.lines == []
+    assert capsys.readouterr().err.count("--- Logging error ---") == 2
 
 
 def test_a_clock_that_was_set_back_hides_nothing() -> None:
