@@ -37,7 +37,7 @@ from lifecycle.policy import ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.field_names import words_of
 from lifecycle.text.folding import folded
-from lifecycle.text.plain_paths import is_below, is_plain_path
+from lifecycle.text.plain_paths import root_at
 from lifecycle.text.values import is_called_a_path, paths_of
 from lifecycle.verdict import Finding
 
@@ -173,40 +173,15 @@ def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
             yield Finding("constraint_not_enforced", dotted(("target", "constraints", name)), words)
 
 
-def _paths(proposal: ProposalDocument, root: str, facts: Facts) -> Iterator[Finding]:
+def _paths(proposal: ProposalDocument, written: str, facts: Facts) -> Iterator[Finding]:
+    root = root_at(written, facts.real_path, read_here=facts.tool.kind in _RUN_HERE)
     for place in paths_of(proposal):
         if _REPLACED.search(place.value):
             words = "A wildcard, a variable or an option is no path: write each path plainly."
             yield Finding("path_outside_root", place.path, words)
-        elif not _stays_below(place.value, root, facts, is_called_a_path(place.parts)):
-            words = f"This path does not stay below {root}: write a plain, whole path below it."
+        elif not root.holds(place.value, called=is_called_a_path(place.parts)):
+            words = f"This path does not stay below {written}: write a plain, whole path below it."
             yield Finding("path_outside_root", place.path, words)
-
-
-def _stays_below(path: str, root: str, facts: Facts, called: bool) -> bool:
-    """Return True if the path leads below the root, with and without blanks around it."""
-    return all(_leads_below(each, root, facts, called) for each in {path, path.strip()})
-
-
-def _leads_below(path: str, root: str, facts: Facts, called: bool) -> bool:
-    whole = posixpath.normpath(posixpath.join(root, path))
-    if not is_plain_path(path) or not is_below(whole, root):
-        return False
-    real_root = facts.real_path(root)
-    if not is_below(facts.real_path(whole), real_root):
-        return False
-    if path.startswith("/") or facts.tool.kind not in _RUN_HERE:
-        return True
-    start = facts.real_path(".")
-    if not start.startswith("/"):  # nothing can be looked at
-        return True
-    is_word = not called and not _begin_alike(path, posixpath.relpath(real_root, start))
-    return is_word or is_below(facts.real_path(path), real_root)
-
-
-def _begin_alike(path: str, other: str) -> bool:
-    """Return True if both relative paths begin in the same folder."""
-    return posixpath.normpath(path).split("/")[0] == other.split("/")[0]
 
 
 def _case(title: str, changes: Any, code: str | None = None, /, **tool: Any) -> RuleCase:

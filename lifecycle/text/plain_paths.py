@@ -1,8 +1,11 @@
-"""Say whether a path is one that all programs read alike, and whether it is below another."""
+"""Say whether a path is one that all programs read alike, and whether it leads below a root."""
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 from unicodedata import category, normalize
 
@@ -30,3 +33,52 @@ def is_plain_path(path: str) -> bool:
 def is_below(path: str, root: str) -> bool:
     """Return True if a normal, absolute path is below another, and not that one itself."""
     return path.startswith(root.rstrip("/") + "/")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder below which a tool's paths stay, as the config writes it and where it really is.
+
+    `start` is where the tool reads relative paths from, "" if that is not on this machine; `begins`
+    are the folders there that lead to the root, as it is written and as it really is. `real_path`
+    follows links.
+    """
+
+    written: str
+    real: str
+    start: str
+    begins: frozenset[str]
+    real_path: Callable[[str], str]
+
+    def holds(self, path: str, *, called: bool) -> bool:
+        """Return True if the path leads below the root, with and without blanks around it; `called`
+        if its field says that it is a path."""
+        return all(self._leads_below(each, called) for each in {path, path.strip()})
+
+    def _leads_below(self, path: str, called: bool) -> bool:
+        whole = posixpath.normpath(posixpath.join(self.written, path))
+        if not (is_plain_path(path) and is_below(whole, self.written)):
+            return False
+        if not is_below(self.real_path(whole), self.real):
+            return False
+        if path.startswith("/") or not self.start:
+            return True
+        is_word = not called and _first(posixpath.normpath(path)) not in self.begins
+        return is_word or is_below(self.real_path(path), self.real)
+
+
+def root_at(written: str, real_path: Callable[[str], str], *, read_here: bool) -> Root:
+    """Return a root with what is looked up once; `read_here` if a tool of this machine reads it."""
+    real, start = real_path(written), real_path(".")
+    if not read_here or not start.startswith("/"):  # nothing can be looked at
+        return Root(written, real, "", frozenset(), real_path)
+    begins, folder = {_first(posixpath.relpath(real, start))}, written
+    while folder != posixpath.dirname(folder):
+        folder, name = posixpath.split(folder)
+        if real_path(folder) == start:  # its real path may be elsewhere, if there is a link below
+            begins.add(name)
+    return Root(written, real, start, frozenset(begins), real_path)
+
+
+def _first(path: str) -> str:
+    return path.split("/")[0]

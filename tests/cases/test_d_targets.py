@@ -249,6 +249,27 @@ def test_D08_a_tool_of_this_machine_reads_a_relative_path_from_the_folder_of_the
     assert codes(tool=tool) == set(), "whoever works elsewhere reads it from the root"
 
 
+@pytest.mark.parametrize("folder", ["config", "linked"])
+def test_D08_a_root_that_is_a_link_is_begun_by_its_own_name_and_by_its_real_one(
+    tmp_path: Path, folder: str
+) -> None:
+    start, store = tmp_path / "config", tmp_path / "config" / "store"
+    (start / "data").mkdir(parents=True)
+    store.mkdir()
+    (start / "data" / "records").symlink_to(store)
+    (tmp_path / "linked").symlink_to(start)
+    root = tmp_path / folder / "data" / "records"
+    rule = sentinel_with("blast_radius_bounded", roots={"delete-data": str(root)})
+
+    def codes(what: str) -> set[str]:
+        looked = {"real_path": lambda way: os.path.realpath(start / way)}
+        return {code for _, code, _ in found(deletion(what=what), rule, **looked)}
+
+    assert codes("data/records-evil/x") == {"path_outside_root"}
+    assert codes("data/other") == {"path_outside_root"}
+    assert codes("data/records/x") == codes("store/x") == codes("text/html") == set()
+
+
 def test_D08_a_wildcard_is_told_to_be_written_out() -> None:
     (fault,) = verdict_on(deletion(path="old/*")).faults()
 
