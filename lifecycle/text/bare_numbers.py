@@ -15,6 +15,8 @@ _LONGEST_NUMBER: Final = 64
 _PRICES: Final = frozenset("price cost sum fee charge payment refund amounts".split())
 #: Prices only if there is money about: a setting has a value, too, and so has a measurement.
 _PERHAPS_PRICES: Final = frozenset({"total", "value"})
+#: The names of what is an amount: `amount_cents` is a number like any other, which nothing adds up.
+_AMOUNTS: Final = frozenset({("amount",), ("amount", "minor"), ("amountminor",)})
 _OF_MONEY: Final = frozenset({"amount", "amounts", "currency"})
 
 
@@ -69,7 +71,7 @@ def _unnamed_in(item: Mapping[str, Any], parts: Parts) -> Iterator[Parts]:
 
 
 def _has_amount(names: Iterable[tuple[Words, ...]]) -> bool:
-    return any(words[:1] == ("amount",) for readings in names for words in readings)
+    return any(words in _AMOUNTS for readings in names for words in readings)
 
 
 def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, bool]]:

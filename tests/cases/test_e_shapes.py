@@ -80,3 +80,28 @@ def test_E06_the_limit_of_the_day_names_an_amount_of_its_currency() -> None:
         spent = almost | {currency: almost[currency] + 1}
         path = f"parameters.{place}.amount"
         assert found(document, rule, spent=spent) == {(RULE, "daily_limit", path)}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"amount_cents": 90_000_000},
+        {"amountUsd": 900_000},
+        {"amount_note": "in full", "n": 900_000},
+        {"amount_note": "in full", "price": 900_000},
+    ],
+    ids=str,
+)
+def test_E05_a_name_that_only_begins_as_an_amount_vouches_for_no_number(
+    entry: dict[str, Any],
+) -> None:
+    assert codes(ONE | {"amounts": [entry]}) == {"amount_missing"}
+    if "price" in entry:
+        assert codes(ONE | {"items": [entry]}) == {"amount_missing"}
+
+
+@pytest.mark.parametrize("name", ["amount_minor", "amountMinor", "amountminor", "AMOUNT-MINOR"])
+def test_E05_an_amount_vouches_for_the_numbers_beside_it_however_it_is_spelt(name: str) -> None:
+    entry = {name: 1_000, "row": 7, "price": 10}
+
+    assert codes({"amounts": [entry]}) == codes({"items": [entry]}) == set()
