@@ -206,8 +206,8 @@ def _final(
     cause, frame = execution.cause or tool_cause(proposal), _frame(moment, proposal, result)
     excess = envelope_excess(proposal, result.receipt)
     if excess is not None:
-        by = tool_of(proposal)
-        proposal = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, excess, by)
+        why, by = _look_at(proposal, excess), tool_of(proposal)
+        proposal = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, why, by)
     done = replace(execution, outcome=Outcome.DONE)
     return complete(tx, moment, proposal, cause, execution=done, frame=frame)
 
@@ -254,12 +254,22 @@ def _exceeded(
     excess: str,
 ) -> Concluded:
     """Take back what exceeded the envelope if that is possible; else finish and call a person."""
-    words = f"The tool went beyond the envelope: {excess}."
+    words = _went_beyond(excess)
     tool = moment.policy.tools.get(proposal.tool)
     staged = tool is not None and execution.stages(by_config=tool.deferred)
     if not execution.by_agent and (execution.windowed or staged):
         return taken_back_by_sentinel(tx, moment, proposal, words)
-    why = f"{words} Look at what it did, then: settle {proposal.proposal_id} happened"
+    why = _look_at(proposal, excess)
     marked = call_for_attention(tx, moment, proposal, Attention.ENVELOPE_EXCEEDED, why, SENTINEL)
     cause = Cause(tool_of(proposal), Puller.TOOL, "tool_succeeded", words)
     return finish(tx, moment, marked, cause)
+
+
+def _went_beyond(excess: str) -> str:
+    return f"The tool went beyond the envelope: {excess}."
+
+
+def _look_at(proposal: Proposal, excess: str) -> str:
+    """Return what a person is told of an excess that stays: what it is, and how to settle it."""
+    seen = f"Look at what it did, then: settle {proposal.proposal_id} happened"
+    return f"{_went_beyond(excess)} {seen}"

@@ -275,13 +275,15 @@ def _remedy(mismatch: Mismatch, required: str) -> str:
             words = f"Nothing is converted: send this as {' or '.join(map(str, named))}"
         case _:
             words = f"Change this to what the tool asks for: {required}"
-    return f"{words.removesuffix('.')}."
+    return words if words.endswith((".", "!", "?")) else f"{words}."
 
 
 def _words(mismatch: Mismatch) -> str:
     """Return what is demanded, in the schema's words; the value itself is never repeated."""
     if described := _described(mismatch):
         return described[:_LONGEST_WORDS]
+    if mismatch.schema is False:
+        return "no field that its schema forbids"
     wanted = json.dumps(mismatch.validator_value, ensure_ascii=False)
     return f"{mismatch.validator} {wanted}"[:_LONGEST_WORDS]
 
@@ -290,4 +292,4 @@ def _described(mismatch: Mismatch) -> str:
     """Return the words that the schema has for what is to stand there; empty if it has none."""
     schema = mismatch.schema if isinstance(mismatch.schema, dict) else {}
     words = schema.get("description")
-    return words if isinstance(words, str) else ""
+    return words.strip() if isinstance(words, str) else ""

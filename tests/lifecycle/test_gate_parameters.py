@@ -100,6 +100,22 @@ def test_the_words_of_a_schema_are_told_where_it_has_some() -> None:
     assert fault.suggestion.endswith("asks for: A number of the catalogue, as in A-17.")
 
 
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({"type": "string", "description": "A name.\n"}, "asks for: A name."),
+        ({"type": "string", "description": "A name, or none?"}, "asks for: A name, or none?"),
+        ({"type": "string", "description": " "}, "send this as string."),
+        (False, "asks for: no field that its schema forbids."),
+    ],
+)
+def test_a_remedy_reads_as_a_sentence_whatever_the_schema_says(shape: Any, words: str) -> None:
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters={"properties": {"a": shape}})
+
+    (fault,) = parameter_faults(tool, {"a": 17})
+    assert fault.suggestion.endswith(words)
+
+
 def test_a_value_that_breaks_the_schema_is_never_repeated() -> None:
     tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=SCHEMA)
     secret = "hunter2-hunter2"

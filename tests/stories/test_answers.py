@@ -95,6 +95,20 @@ async def test_what_goes_beyond_its_envelope_is_taken_back_wherever_that_can_be(
     assert world.tool(SEND).verbs() == ["execute", "roll_back"]
 
 
+async def test_what_a_commit_did_beyond_its_envelope_is_told_with_what_settles_it(
+    world: World,
+) -> None:
+    world.tool(SEND).on["commit"] = answering({"affected_records": 2})
+    proposal_id = (await world.submits(MAIL, risk_envelope=ENVELOPE)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    await world.passes(minutes=15)
+
+    sent = await world.proposal(proposal_id)
+    assert (sent.state, sent.attention) == (State.COMPLETED, Attention.ENVELOPE_EXCEEDED)
+    assert sent.attention_why.startswith("The tool went beyond the envelope: it reports 2 affected")
+    assert sent.attention_why.endswith(f"then: settle {proposal_id} happened")
+
+
 @pytest.mark.parametrize(
     ("committed", "shown"), [({"sent": "yes"}, {"sent": "yes"}), ({}, {"draft": "1"})]
 )
