@@ -66,8 +66,13 @@ class Asking:
 
 
 def document_of(call: Asked, tool: ToolPolicy) -> dict[str, Any]:
-    """Return the Proposal that a call means: the tool's action and target, the call's arguments."""
+    """Return the Proposal that a call means: the tool's action and target, the call's arguments.
+
+    The server that the call names is part of the target: tools of two servers may share a name, and
+    what people approved for one of them must not begin on the other.
+    """
     sent = call.submission
+    server = sent.get("server")
     context = sent.get("context") or {}
     through = f"{context.get('framework', 'AAP')}, call {context.get('call_id', call.id)}"
     return {
@@ -78,7 +83,7 @@ def document_of(call: Asked, tool: ToolPolicy) -> dict[str, Any]:
         "action_type": tool.action_type.value,
         "target": {
             "resource_type": tool.name,
-            "resource_id": "call",
+            "resource_id": f"call to {server}" if server else "call",
             "domain": "agent",
             **tool.target,
             "constraints": {},
