@@ -7,7 +7,7 @@ with a single tool for its description.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from shlex import join
 from typing import Any, assert_never
@@ -23,7 +23,7 @@ from bot.tools.uncallable import UncallableTool
 from bot.tools.webhook import WebhookTool
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.ports import Tool
-from lifecycle.text.masking import mask_text
+from lifecycle.text.masking import mask_secrets, mask_text
 
 _OUTBOX = "data/outbox"
 _UNMARKED = Leftovers(None)
@@ -34,9 +34,12 @@ def described_by_config(policy: ToolPolicy) -> Mapping[str, Any] | None:
     else None."""
     match policy.kind:
         case ToolKind.COMMAND:
-            return {"runs": mask_text(join(policy.settings["execute"]))}
+            return dict(_programs(policy.settings))
         case ToolKind.PYTHON:
-            return {"runs": policy.settings["class"]}
+            options = policy.settings.get("options")
+            return {"runs": policy.settings["class"]} | (
+                {"with": mask_secrets(options)} if options else {}
+            )
         case ToolKind.AGENT:
             return {"carried out by": "the agent itself, with a permit"}
         case None:
@@ -45,6 +48,13 @@ def described_by_config(policy: ToolPolicy) -> Mapping[str, Any] | None:
             return None
         case _:
             assert_never(policy.kind)
+
+
+def _programs(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a tool of kind command runs: at once, and when it commits."""
+    for label, verb in (("runs", "execute"), ("commits with", "commit")):
+        if argv := settings.get(verb):
+            yield label, mask_text(join(argv))
 
 
 class ConfiguredToolbox:

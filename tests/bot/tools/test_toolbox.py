@@ -7,7 +7,7 @@ import os
 import pytest
 
 from bot.expected import StartFailed
-from bot.tools.toolbox import ConfiguredToolbox
+from bot.tools.toolbox import ConfiguredToolbox, described_by_config
 from lifecycle.calls.calling import call_tool
 from lifecycle.policy import ActionType, ToolKind, ToolPolicy
 from lifecycle.ports import Call
@@ -67,6 +67,28 @@ async def test_a_tool_of_an_agent_or_blocked_is_never_called(tmp_path, kind, ver
 )
 def test_people_are_told_what_the_config_adds_without_secrets(tmp_path, made, words):
     assert box(tmp_path, t=made).describe("t") == words
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (
+            policy(ToolKind.COMMAND, execute=["stage"], commit=["send", "--all"], roll_back=["no"]),
+            {"runs": "stage", "commits with": "send --all"},
+        ),
+        (
+            policy(ToolKind.PYTHON, **{"class": "shop:Pay", "options": {"account": "live"}}),
+            {"runs": "shop:Pay", "with": {"account": "live"}},
+        ),
+        (
+            policy(ToolKind.PYTHON, **{"class": "shop:Pay", "options": {"password": "hunter2x"}}),
+            {"runs": "shop:Pay", "with": {"password": "‹secret, 8 characters›"}},
+        ),
+        (policy(ToolKind.PYTHON, **{"class": "shop:Pay", "options": {}}), {"runs": "shop:Pay"}),
+    ],
+)
+def test_people_are_told_all_that_will_run_and_with_what(made, words):
+    assert described_by_config(made) == words
 
 
 def test_a_real_path_follows_every_link_from_the_folder_of_the_config(tmp_path):
