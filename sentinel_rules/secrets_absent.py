@@ -74,7 +74,7 @@ class SecretsAbsent:
     """No credential in parameters or texts."""
 
     id: ClassVar[str] = "secrets_absent"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 
@@ -173,6 +173,17 @@ class SecretsAbsent:
             ("a user's", {"parameters": {"login": {"user": "pat", "pass": "hi4x"}}}),
             ("an option", {"parameters": {"args": ["--password", "hi4x"]}}),
             ("a pair", {"parameters": {"headers": [["X-Api-Key", "k-1234567890"]]}}),
+            (
+                "a pair among effects",
+                {
+                    "risk_envelope": {
+                        "allowed_side_effects": ["token", "k-1234567890"],
+                        "forbidden_effects": [],
+                        "max_affected_records": 1,
+                        "reversible_required": False,
+                    }
+                },
+            ),
             ("a sentence", {"parameters": {"body": "The password is hunter2."}}),
             ("a name beside in odd case", {"parameters": {"env": {"Name": "PIN", "Value": "hi4"}}}),
             ("escaped", {"parameters": {"body": "postgres%3A%2F%2Fu%3Apw%40h/d"}}),
@@ -186,6 +197,8 @@ def _named_secrets_in(proposal: ProposalDocument) -> Iterator[Parts]:
     for index, condition in enumerate(proposal.preconditions):
         asked = {"field": condition.field, "value": condition.value}
         yield from _named_secrets(asked, ("preconditions", index), None)
+    if proposal.risk_envelope is not None:
+        yield from _named_secrets(proposal.risk_envelope.model_dump(), ("risk_envelope",), None)
 
 
 def _named_secrets(value: Any, parts: Parts, said: str | None) -> Iterator[Parts]:
