@@ -30,7 +30,7 @@ from lifecycle.state import State, Trigger
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 from lifecycle.verdict import Verdict
 from lifecycle.verdicts.effective_terms import revoke_permit, standing_changes
-from lifecycle.verdicts.fingerprints import in_force
+from lifecycle.verdicts.fingerprints import call_print_of, in_force
 from lifecycle.verdicts.gathering import same_evidence
 from lifecycle.verdicts.judge import policy_changed, raised_by, reject_by_sentinel, verdict_details
 from lifecycle.verdicts.last_judged import judged_under
@@ -168,11 +168,7 @@ def start_execution(
         opener,
         puller,
         sender=decided_by(tx, proposal.proposal_id, opener, Verb.EXECUTE),
-        details={
-            "window_closes_at_ms": execution.window_closes_at_ms,
-            "by_agent": by_agent,
-            "deferred": tool.deferred,
-        },
+        details=_begun_as(execution, tool),
         waiting_for=None,
         permit_waits=False,
         attention=None,
@@ -180,6 +176,16 @@ def start_execution(
         execution=execution,
     )
     return Opening(begun, token)
+
+
+def _begun_as(execution: Execution, tool: ToolPolicy) -> dict[str, Any]:
+    """Return what the entry tells; of a tool that commits later also how it is called."""
+    told = {
+        "window_closes_at_ms": execution.window_closes_at_ms,
+        "by_agent": execution.by_agent,
+        "deferred": execution.deferred,
+    }
+    return told | ({"call": call_print_of(tool)} if tool.deferred else {})
 
 
 def _execution(

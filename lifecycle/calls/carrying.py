@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from lifecycle import permit as permits
-from lifecycle.agreeing.rows import handed_back_as_told
+from lifecycle.agreeing.rows import begun_with, handed_back_as_told
 from lifecycle.calls.calling import CallResult, call_tool
 from lifecycle.calls.claiming import Claim
 from lifecycle.calls.concluding import conclude
-from lifecycle.calls.finishing import Concluded
+from lifecycle.calls.finishing import CALLED_OTHERWISE, Concluded
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import PermitRefused
 from lifecycle.located import located
@@ -25,6 +25,7 @@ from lifecycle.ports import Call, RowUnreadable, Tool, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.tier import Tier
+from lifecycle.verdicts.fingerprints import call_print_of
 from lifecycle.windows import call_limit_ms
 from lifecycle.world import World
 
@@ -133,6 +134,7 @@ class Carrier:
         if called.verb is Verb.EXECUTE and begun_for_ms > _CALLED_WITHIN_MS:
             return _not_called(called, _TOO_LATE)
         refused = self._permit_objection(proposal, called, token)
+        refused = refused or await self._config_objection(proposal, called, token)
         if refused is not None:
             return _not_called(called, refused)
         if called.verb is Verb.ROLL_BACK and not await self._handed_back(proposal, called):
@@ -160,6 +162,21 @@ class Carrier:
             )
         except (RowUnreadable, ValueError, TypeError, KeyError):
             return False
+
+    async def _config_objection(
+        self, proposal: Proposal, called: Execution, token: str
+    ) -> str | None:
+        """Return in words that a policy came since a commit was claimed by whose config the tool is
+        called otherwise than when this began; else None."""
+        claimed = permits.read(token, self.world.ring).policy_digest
+        if called.verb is not Verb.COMMIT or claimed == self.world.law.policy.digest:
+            return None  # whoever claimed it has compared, or a person has it called so
+        began = await self.world.read_until_answered(
+            f"committing {proposal.proposal_id}", lambda tx: begun_with(tx, proposal)
+        )
+        tool = self.world.law.policy.tools.get(proposal.tool)
+        same = began is None or (tool is not None and call_print_of(tool) == began)
+        return None if same else f"{proposal.tool} {CALLED_OTHERWISE}."
 
     def _policy_of(self, permit: permits.Permit, called: Execution) -> str:
         """Return the policy digest that the permit must have.

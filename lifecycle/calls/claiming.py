@@ -14,6 +14,7 @@ from lifecycle.door import amend
 from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
+from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     ActorKind,
@@ -26,6 +27,7 @@ from lifecycle.proposal import (
     Verb,
 )
 from lifecycle.tier import Puller
+from lifecycle.verdicts.fingerprints import call_print_of
 
 _CLAIMS: Final = {
     Verb.COMMIT: EventKind.COMMIT_CLAIMED,
@@ -105,6 +107,13 @@ def _claim(
     return _begin(tx, moment, proposal, claimed, _CLAIMS[verb], cause.by, told)
 
 
+def _called_as(execution: Execution, tool: ToolPolicy | None) -> dict[str, Any]:
+    """Return what the entry tells besides of a beginning anew, if a commit is to follow it."""
+    if execution.verb is not Verb.EXECUTE or tool is None or not tool.deferred:
+        return {}
+    return {"call": call_print_of(tool)}
+
+
 def _begin(
     tx: Transaction,
     moment: Moment,
@@ -137,6 +146,7 @@ def _begin(
             "attempt": execution.attempt,
             "tries": execution.tries,
             "window_closes_at_ms": execution.window_closes_at_ms,
+            **_called_as(execution, tool),
         },
         execution=running,
         attention=None,

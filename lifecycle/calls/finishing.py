@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from lifecycle.agreeing.rows import stands_as_told
+from lifecycle.agreeing.rows import begun_with, stands_as_told
 from lifecycle.answers import Sender
 from lifecycle.calls.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.calls.mishaps import commit_failed, tool_of, unknown
@@ -26,8 +26,12 @@ from lifecycle.proposal import SENTINEL, Cause, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.state import Trigger
 from lifecycle.tier import Puller, Tier
+from lifecycle.verdicts.fingerprints import call_print_of
 from lifecycle.verdicts.last_judged import judged_as_it_stands
 from lifecycle.windows import defers
+
+#: Why something that was staged is not committed without a person.
+CALLED_OTHERWISE: Final = "is called otherwise by the new config than when this began"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +88,14 @@ def _commit(
         words = "The tool may not be used any more; what it staged is taken back."
         return taken_back_by_sentinel(tx, moment, proposal, words)
     if tool is not None and not tool.deferred:
-        return Concluded(_not_committable(tx, moment, proposal, cause))
+        why = f"{proposal.tool} staged this, and by its new config commits nothing."
+        return Concluded(_not_committable(tx, moment, proposal, cause, why))
     waits = stands_still(tx, moment, proposal) or _unjudged(tx, moment, proposal)
     if waits is not None:
         return Concluded(_staged(tx, moment, proposal, waits))
+    if tool is not None and begun_with(tx, proposal) not in (call_print_of(tool), None):
+        why = f"{proposal.tool} {CALLED_OTHERWISE}."
+        return Concluded(_not_committable(tx, moment, proposal, cause, why))
     return claimed(claim_commit(tx, moment, proposal, cause, details))
 
 
@@ -110,13 +118,15 @@ def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Pr
     return amend(tx, moment, proposal, EventKind.STAGED, by, details=details, execution=waits)
 
 
-def _not_committable(tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause) -> Proposal:
-    """Call for a person: by its new config the tool has no commit for what it staged."""
+def _not_committable(
+    tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, why: str
+) -> Proposal:
+    """Call for a person: by its new config the tool has no commit for what it staged, or another
+    one than people saw."""
     execution = proposal.execution
     if execution is None:
         return proposal
     due = replace(execution, verb=Verb.COMMIT, attempt=1, tries=1, cause=cause)
-    why = f"{proposal.tool} staged this, and by its new config commits nothing."
     return commit_failed(tx, moment, proposal.but(execution=due), why)
 
 

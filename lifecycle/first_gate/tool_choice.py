@@ -29,14 +29,14 @@ def tool_meant(
     tool = policy.tools.get(name)
     if tool is None:
         return None, [unknown_tool(name, policy, "tool")]
-    return tool, list(_mismatches(tool, fields)) if readable else []
+    return tool, list(mismatches(tool, fields)) if readable else []
 
 
 def _inferred(fields: Mapping[str, Any], policy: Policy) -> tuple[ToolPolicy | None, list[Fault]]:
     fitting = [
         tool
         for tool in policy.tools.values()
-        if tool.match and not any(True for _ in _mismatches(tool, fields))
+        if tool.match and not any(True for _ in mismatches(tool, fields))
     ]
     if len(fitting) == 1:
         return fitting[0], []
@@ -51,7 +51,8 @@ def _inferred(fields: Mapping[str, Any], policy: Policy) -> tuple[ToolPolicy | N
     ]
 
 
-def _mismatches(tool: ToolPolicy, fields: Mapping[str, Any]) -> Iterator[Fault]:
+def mismatches(tool: ToolPolicy, fields: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield where action_type and target are not what a tool asks; they must be well-formed."""
     action = fields["action_type"]
     wanted = {tool.action_type.value, tool.match.get("action_type", tool.action_type.value)}
     if {action} != wanted:

@@ -29,6 +29,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
 from lifecycle.state import State
+from lifecycle.text.masking import mask_text
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdict import Finding, RuleResult, Verdict
 from lifecycle.verdicts.effective_terms import (
@@ -43,6 +44,7 @@ from lifecycle.verdicts.fingerprints import (
     fingerprints_under,
     in_force,
 )
+from lifecycle.verdicts.fits_tool import misfit
 from lifecycle.verdicts.judge import (
     by_people,
     may_orchestrate,
@@ -91,8 +93,9 @@ def recheck(tx: Transaction, moment: Moment, proposal: Proposal, anew: JudgedAne
         return Concluded(stands_anew(tx, moment, proposal))
     if not passes_or_waits(verdict):
         return Concluded(reject_by_sentinel(tx, moment, proposal, verdict))
-    if not _may_still_ask(moment.policy, proposal, tool):
-        return Concluded(policy_changed(tx, moment, proposal, _MAY_NOT_ASK))
+    refused = _would_be_refused(moment.policy, proposal, tool)
+    if refused is not None:
+        return Concluded(policy_changed(tx, moment, proposal, refused))
     return Concluded(_restand(tx, moment, proposal, tool, verdict, anew))
 
 
@@ -155,8 +158,9 @@ def stands_anew(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal
     tool, fresh = moment.policy.tools.get(proposal.tool), restood(moment.policy, proposal)
     if tool is None or fresh is None:
         return policy_changed(tx, moment, proposal, "The tool may not be used any more.")
-    if not _may_still_ask(moment.policy, proposal, tool):
-        return policy_changed(tx, moment, proposal, _MAY_NOT_ASK)
+    refused = _would_be_refused(moment.policy, proposal, tool)
+    if refused is not None:
+        return policy_changed(tx, moment, proposal, refused)
     if not _within_reach(moment.policy, tool, fresh):
         return policy_changed(tx, moment, proposal, _OUT_OF_REACH)
     before, after = fingerprints_before(tx, proposal), fingerprints_of(moment.policy)
@@ -172,10 +176,20 @@ def fingerprints_before(tx: Transaction, proposal: Proposal) -> Fingerprints | N
     return fingerprints_under(tx, policy_before(proposal))
 
 
-def _may_still_ask(policy: Policy, proposal: Proposal, tool: ToolPolicy) -> bool:
-    """Judge the proposer's authority anew: roles, owner and attributes are part of a policy."""
-    proposer = configured(policy, proposal.actor)
-    return proposer is not None and not explain(proposer, tool, proposal.read()).denied
+def _would_be_refused(policy: Policy, proposal: Proposal, tool: ToolPolicy) -> str | None:
+    """Return in words why this policy would not let it in, None if it would.
+
+    What the gate asks of a tool's document, and the roles, owner and attributes of its proposer,
+    are part of a policy.
+    """
+    proposer, document = configured(policy, proposal.actor), proposal.read()
+    if proposer is None or explain(proposer, tool, document).denied:
+        return _MAY_NOT_ASK
+    fault = misfit(tool, document)
+    if fault is None:
+        return None
+    where = mask_text(fault.path)
+    return f"By its new config {tool.name} does not take {where}: {fault.suggestion}"
 
 
 def _restand(

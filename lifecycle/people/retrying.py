@@ -18,12 +18,15 @@ from lifecycle.opening import still_true
 from lifecycle.people.acts import Act, Reviewed, found
 from lifecycle.people.overtaken import said_of_this_call
 from lifecycle.people.settling import reviewed, reviewer, too_early
+from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome, Proposal, Verb
 from lifecycle.quorum import configured_tier
 from lifecycle.sentinel import Facts
+from lifecycle.text.masking import mask_text
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.fits_tool import misfit
 
 _REPEATABLE: Final = frozenset(
     {Attention.OUTCOME_UNKNOWN, Attention.COMMIT_FAILED, Attention.ROLLBACK_INCOMPLETE}
@@ -46,8 +49,8 @@ def retry(
 
     Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
     already_decided, frozen, digest_mismatch, permit_already_consumed, permit_expired, stale_card,
-    or with the id of the rule that objects; CheckAgain if `checked` is about another policy or
-    other evidence.
+    tool_mismatch, invalid_parameter, digest_not_allowed, or with the id of the rule that objects;
+    CheckAgain if `checked` is about another policy or other evidence.
     """
     proposal = found(tx, moment, act)
     by = reviewer(moment, proposal, act)
@@ -124,13 +127,22 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             "The stored row no longer fits what was approved; it is not called again. Somebody "
             "changed the database.",
         )
-    _may_begin_anew(moment, proposal)
+    _may_begin_anew(moment, proposal, tool)
 
 
-def _may_begin_anew(moment: Moment, proposal: Proposal) -> None:
-    """Raise ReviewRefused permit_expired if the time in which execution may begin is over."""
+def _may_begin_anew(moment: Moment, proposal: Proposal, tool: ToolPolicy) -> None:
+    """Raise ReviewRefused if the tool does not take the document any more, or permit_expired if the
+    time in which execution may begin is over."""
     execution, window = proposal.execution, proposal.read().time_window
     starts = execution is not None and execution.verb is Verb.EXECUTE
+    fault = misfit(tool, proposal.read()) if starts else None
+    if fault is not None:
+        raise ReviewRefused(
+            fault.code,
+            f"By its new config {proposal.tool} does not take {mask_text(fault.path)}, so it is "
+            "not called again. Find out what happened, then settle "
+            f"{proposal.proposal_id} happened | did-not-happen",
+        )
     if starts and window is not None and window.valid_until_ms <= moment.now_ms:
         raise ReviewRefused(
             "permit_expired",

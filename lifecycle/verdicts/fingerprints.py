@@ -108,12 +108,14 @@ def fingerprints_of(policy: Policy) -> Fingerprints:
             for rule, s in policy.rules.items()
         },
         tools={name: _print_of(_tool(tool)) for name, tool in policy.tools.items()},
-        calls={
-            name: _print_of({"kind": _plain(tool.kind), "settings": _plain(tool.settings)})
-            for name, tool in policy.tools.items()
-        },
+        calls={name: call_print_of(tool) for name, tool in policy.tools.items()},
         reviewers={name: sorted(policy.reviewers_of(tool)) for name, tool in policy.tools.items()},
     )
+
+
+def call_print_of(tool: ToolPolicy) -> str:
+    """Return the fingerprint of what is called for a tool, and what the config adds to the call."""
+    return _print_of({"kind": _plain(tool.kind), "settings": _plain(tool.settings)})
 
 
 def changed_rules(before: Fingerprints, after: Fingerprints, tool: str) -> frozenset[str]:

@@ -49,7 +49,8 @@ def with_tool(**changes: Any) -> Change:
 
 
 OUT_OF_REACH = with_tool(quorum_class=ApprovalClass.THRESHOLD, quorum_required=9)
-ENDS = pytest.mark.parametrize("change", [without_role, without_agent, OUT_OF_REACH])
+NARROWED = with_tool(parameters={"type": "object", "maxProperties": 0})
+ENDS = pytest.mark.parametrize("change", [without_role, without_agent, OUT_OF_REACH, NARROWED])
 
 
 @pytest.fixture
@@ -72,7 +73,10 @@ def the_law(world: World, change: Change) -> Law:
 async def is_left_pending(world: World, monkeypatch: pytest.MonkeyPatch, proposal_id: str) -> None:
     """Take a document in, and let the process end before Sentinel answers."""
 
+    taken_in = asyncio.Event()
+
     async def never(_self: Gatekeeper, *_what: Any, **_how: Any) -> Any:
+        taken_in.set()
         await asyncio.Event().wait()
 
     document = a_document(LONG, proposal_id=proposal_id, ts_ms=world.clock.now_ms())
@@ -81,7 +85,8 @@ async def is_left_pending(world: World, monkeypatch: pytest.MonkeyPatch, proposa
         patched.setattr(world.workflow.intake.gatekeeper, "gating", {proposal_id})
         sender = world.sender("leila")
         asked = asyncio.create_task(world.workflow.submit(json.dumps(document).encode(), sender))
-        await asyncio.sleep(0.05)
+        async with asyncio.timeout(30):
+            await taken_in.wait()
         for task in (asked, *world.workflow.world.background.tasks):
             task.cancel()
         await asyncio.gather(asked, return_exceptions=True)

@@ -1,0 +1,101 @@
+"""A new policy asks more of a tool's documents: what waits is held to it, too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lifecycle.policy import ActionType, ToolKind
+from lifecycle.ports import ToolDoubtful
+from lifecycle.state import State
+from tests.builders import PROD, REFUND, a_document, digest_value
+from tests.fakes.tools import raising
+from tests.stories.forging import problems
+from tests.world import World
+
+TOOL = "production-deploy"
+WIDE = {"type": "object", "properties": {"version": {"type": "string"}}}
+NARROW = {"type": "object", "properties": {"version": {"const": "v1"}}}
+
+
+async def changes(world: World, name: str, **settings: Any) -> None:
+    """Put a policy in force in which one tool has other settings."""
+    tools = dict(world.workflow.policy.tools)
+    await world.adopts(tools=tools | {name: replace(tools[name], **settings)})
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"parameters": NARROW}, "parameters.version"),
+        ({"match": {"domain": "blog.shop.example"}}, "target.domain"),
+        ({"match": {"resource_type": "blog"}}, "target.resource_type"),
+        ({"action_type": ActionType.WRITE}, "action_type"),
+    ],
+)
+async def test_what_its_tool_takes_no_more_does_not_begin_on_approvals_of_before(
+    world: World, settings: dict[str, Any], words: str
+) -> None:
+    await world.submits(PROD, proposal_id="p1", approval_class="dual")
+    await world.approves("ana", "p1")
+
+    await changes(world, TOOL, **settings)
+    await world.approves("ben", "p1")
+
+    ended = await world.proposal("p1")
+    assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
+    assert words in ended.explanation
+    assert world.tool(TOOL).calls == []
+    assert await problems(world) == []
+
+
+async def test_what_its_tool_still_takes_keeps_its_approvals(world: World) -> None:
+    await world.submits(PROD, proposal_id="p1", approval_class="dual")
+    await world.approves("ana", "p1")
+
+    await changes(world, TOOL, parameters=WIDE, match={"domain": "www.shop.example"})
+    await world.approves("ben", "p1")
+
+    assert world.tool(TOOL).verbs() == ["execute"]
+
+
+async def test_a_permit_is_taken_back_where_its_tool_takes_the_call_no_more(world: World) -> None:
+    await world.submits(REFUND, proposal_id="p1")
+    await world.approves("ana", "p1")
+    assert (await world.proposal("p1")).permit_waits
+    permit = await world.store.read(lambda tx: tx.permits.of("p1", "execute", 1))
+
+    await changes(world, "issue-refund", parameters={"type": "object", "maxProperties": 0})
+    assert permit is not None
+    parameters = a_document(REFUND)["parameters"]
+    reply = await world.workflow.redeem(permit.token, parameters, world.sender("leila"))
+
+    assert not reply.done
+    assert (await world.proposal("p1")).reason == "policy_changed"
+
+
+async def test_a_digest_is_handed_to_no_tool_that_acts_on_the_value_itself(world: World) -> None:
+    parameters = a_document(REFUND)["parameters"] | {"letter": digest_value("Dear Pat, " * 50)}
+    await world.submits(REFUND, proposal_id="p1", parameters=parameters)
+
+    await changes(world, "issue-refund", kind=ToolKind.COMMAND, settings={"execute": ["pay"]})
+    await world.approves("ana", "p1")
+
+    assert (await world.proposal("p1")).reason == "policy_changed"
+    assert world.tool("issue-refund").calls == []
+
+
+async def test_a_person_has_nothing_called_again_that_its_tool_takes_no_more(world: World) -> None:
+    world.tool(TOOL).on["execute"] = raising(ToolDoubtful("cut off"))
+    await world.submits(PROD, proposal_id="p1")
+    await world.approves("ana", "p1")
+
+    await changes(world, TOOL, parameters=NARROW)
+    reply = await world.workflow.retry("p1", world.sender("ben"))
+    await world.workflow.idle()
+
+    assert (reply.done, reply.code) == (False, "invalid_parameter")
+    assert "parameters.version" in reply.words
+    assert world.tool(TOOL).verbs() == ["execute"]
