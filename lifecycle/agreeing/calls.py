@@ -39,7 +39,7 @@ def about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
     yield from differs("attempt", execution.attempt, told.attempt)
     yield from differs("outcome", execution.outcome, told.outcome)
     yield from _about_its_window(execution, told)
-    yield from _about_its_kind(execution, begun)
+    yield from _about_its_kind(execution, begun, told.call)
     if told.receipt is not UNTOLD and digest_told(execution.receipt) != told.receipt:
         yield "what its tool answered is not what the trail tells"
     if told.call is not None:
@@ -52,12 +52,18 @@ def about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
         yield f"it was opened by {proposal.opener}, entry {begun.seq} says {by}"
 
 
-def _about_its_kind(execution: Execution, begun: AuditEntry) -> Iterator[str]:
+def _about_its_kind(
+    execution: Execution, begun: AuditEntry, call: ToldCall | None
+) -> Iterator[str]:
     """Compare whether an agent carries it out (`by_agent`) and whether a commit must follow."""
-    for name in ("by_agent", "deferred"):
+    says = {
+        "by_agent": begun.event.details.get("by_agent", UNTOLD),
+        "deferred": UNTOLD if call is None else call.deferred,
+    }
+    for name, value in says.items():
         stored = getattr(execution, name)
-        if begun.event.details.get(name, stored) != stored:
-            yield f"its {name} is {stored}, entry {begun.seq} says another thing"
+        if value not in (stored, UNTOLD):
+            yield f"its {name} is {stored}, entry {begun.seq} or a later one says another thing"
 
 
 def _about_its_window(execution: Execution, told: Told) -> Iterator[str]:

@@ -35,6 +35,7 @@ def executed(told: Told, entry: AuditEntry) -> None:
     told.verb, told.attempt, told.outcome = Verb.EXECUTE.value, 1, Outcome.RUNNING.value
     told.window = closes_ms = entry.event.details.get(WINDOW, UNTOLD)
     told.call = ToldCall(entry, _opened_by(entry, closes_ms), stands=NOTHING_STANDS)
+    told.call.deferred = entry.event.details.get("deferred", UNTOLD)
     told.receipt = NO_RECEIPT
     if closes_ms is not UNTOLD:
         told.window_s = (closes_ms - ms_of(entry.event.at)) // 1000 if closes_ms else 0
@@ -78,6 +79,7 @@ def claimed(told: Told, entry: AuditEntry) -> None:
     if call is not None:
         call.began, call.tries = entry, details.get("tries", UNTOLD)
         _doubt(call, details.get("doubted", UNTOLD) if again else False)
+        call.deferred = details.get("deferred", call.deferred) if again else call.deferred
         if not again:
             words = details.get("words", UNTOLD)
             call.cause = ToldCause(entry.event.actor, entry.event.reason, words)

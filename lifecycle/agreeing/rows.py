@@ -131,6 +131,13 @@ def begun_with(tx: Transaction, proposal: Proposal) -> str | None:
     return next((each for each in told if isinstance(each, str)), None)
 
 
+def called_under(tx: Transaction, proposal: Proposal) -> str | None:
+    """Return the digest of the policy under which its last call was claimed, as the trail tells;
+    None if nothing was called."""
+    call = retold(tx.audit.of(proposal.proposal_id)).call
+    return None if call is None else call.began.event.policy_digest
+
+
 def begins(kind: object) -> bool:
     """Return True if an entry of this kind is the first of a proposal, which must have a row."""
     return kind == _SUBMITTED

@@ -52,7 +52,7 @@ class ToldCall:
 
     `began` is the entry that began it. `opens_ms` is when its window opened, in ms UTC. `stands` is
     the digest of what a roll back left. `cause` is why a commit or roll back was claimed, None if
-    none was.
+    none was. `deferred` is whether a commit follows, by the last beginning.
     """
 
     began: AuditEntry
@@ -61,6 +61,7 @@ class ToldCall:
     doubted: bool | Untold = False
     stands: str | Untold = UNTOLD
     cause: ToldCause | Untold | None = None
+    deferred: bool | Untold | None = UNTOLD
 
 
 @dataclass(slots=True)

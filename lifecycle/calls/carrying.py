@@ -38,6 +38,7 @@ _TOO_LATE: Final = (
     "The store took too long to say that this was written down, or the machine slept: what was "
     "checked may not hold any more, and the window has begun long ago. Propose it again."
 )
+_GONE: Final = "is no longer configured."
 _NOT_AS_TOLD: Final = (
     "What the tool would be handed back is not what the trail tells that it answered, so it was "
     "not called. Somebody changed the database. Take it back by hand."
@@ -125,28 +126,44 @@ class Carrier:
     ) -> CallResult | tuple[Tool, Call]:
         """Verify the permit right before the call; return what to call, or the result if nothing
         may."""
-        tool_policy = self.world.law.policy.tools.get(proposal.tool)
-        if tool_policy is None:
-            return _not_called(called, f"{proposal.tool} is no longer configured.")
-        if called.verb is not Verb.ROLL_BACK and configured_tier(tool_policy) is Tier.BLOCK:
-            return _not_called(called, f"{proposal.tool} may not be used any more.")
-        begun_for_ms = self.world.clock.now_ms() - called.began_at_ms
-        if called.verb is Verb.EXECUTE and begun_for_ms > _CALLED_WITHIN_MS:
-            return _not_called(called, _TOO_LATE)
-        refused = self._permit_objection(proposal, called, token)
-        refused = refused or await self._config_objection(proposal, called, token)
+        refused = await self._objection(proposal, called, token)
         if refused is not None:
             return _not_called(called, refused)
         if called.verb is Verb.ROLL_BACK and not await self._handed_back(proposal, called):
             return CallResult(Outcome.FAILED, explanation=_NOT_AS_TOLD)
         try:
+            tool_policy = self.world.law.policy.tools[proposal.tool]
             tool = self.world.toolbox.tool(proposal.tool)
         except KeyError:
-            return _not_called(called, f"{proposal.tool} is no longer configured.")
+            return _not_called(called, f"{proposal.tool} {_GONE}")
         try:
             return tool, call_of(proposal, called, token, tool_policy)
         except ValueError:
             return _not_called(called, "The stored document cannot be read.")
+
+    async def _objection(self, proposal: Proposal, called: Execution, token: str) -> str | None:
+        """Return in words why the call must not be made, by the law in force; else None.
+
+        Another may come into force while the trail is read; then that one is asked from the
+        beginning.
+        """
+        while True:
+            law = self.world.law
+            refused = self._objection_of_law(proposal, called)
+            refused = refused or self._permit_objection(proposal, called, token)
+            refused = refused or await self._config_objection(proposal, called, token)
+            if self.world.law is law:
+                return refused
+
+    def _objection_of_law(self, proposal: Proposal, called: Execution) -> str | None:
+        tool_policy = self.world.law.policy.tools.get(proposal.tool)
+        if tool_policy is None:
+            return f"{proposal.tool} {_GONE}"
+        if called.verb is not Verb.ROLL_BACK and configured_tier(tool_policy) is Tier.BLOCK:
+            return f"{proposal.tool} may not be used any more."
+        begun_for_ms = self.world.clock.now_ms() - called.began_at_ms
+        too_late = called.verb is Verb.EXECUTE and begun_for_ms > _CALLED_WITHIN_MS
+        return _TOO_LATE if too_late else None
 
     async def _handed_back(self, proposal: Proposal, called: Execution) -> bool:
         """Return True if the trail tells of the receipt that the tool is handed back for a roll

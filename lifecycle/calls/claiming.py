@@ -74,7 +74,8 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
     """Claim the same verb again: for a person with a new attempt, after a crash with one more try.
 
     `by` is who has it called again. If somebody decided the call (its cause), it goes on in the
-    name of that one.
+    name of that one. An execution goes on as its tool is by now: whether a commit follows is said
+    by the config by which it is called, not by that of the call before.
     """
     person = by.kind is ActorKind.PERSON
     execution = proposal.execution
@@ -84,6 +85,9 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
     tries = 1 if person else execution.tries + 1
     doubted = execution.doubted or execution.outcome is not Outcome.FAILED
     again = replace(execution, attempt=attempt, tries=tries, doubted=doubted)
+    tool = moment.policy.tools.get(proposal.tool)
+    if execution.verb is Verb.EXECUTE and tool is not None:
+        again = replace(again, deferred=tool.deferred)
     if execution.verb is Verb.EXECUTE and execution.windowed:
         # What is done now can be taken back from now on, however long ago it was first tried.
         opens_ms, closes_ms = moment.now_ms, moment.now_ms + proposal.window_s * 1000
@@ -108,10 +112,15 @@ def _claim(
 
 
 def _called_as(execution: Execution, tool: ToolPolicy | None) -> dict[str, Any]:
-    """Return what the entry tells besides of a beginning anew, if a commit is to follow it."""
-    if execution.verb is not Verb.EXECUTE or tool is None or not tool.deferred:
+    """Return what the entry tells besides of a beginning anew: whether a commit follows, and how
+    the tool is called.
+
+    It is told of a tool that commits nothing, too: else the entry before, of another config, would
+    still say how.
+    """
+    if execution.verb is not Verb.EXECUTE or tool is None:
         return {}
-    return {"call": call_print_of(tool)}
+    return {"deferred": execution.deferred, "call": call_print_of(tool)}
 
 
 def _begin(

@@ -13,7 +13,7 @@ from functools import partial
 from operator import itemgetter
 
 from lifecycle.agents import reporting
-from lifecycle.agreeing.rows import stands_as_told
+from lifecycle.agreeing.rows import called_under, stands_as_told
 from lifecycle.calls.claiming import Claim, reclaim
 from lifecycle.calls.finishing import Concluded
 from lifecycle.calls.mishaps import unknown
@@ -199,7 +199,7 @@ def _not_again(tx: Transaction, moment: Moment, proposal: Proposal, how: Orphane
         why = "The stored row no longer fits what was approved, so it is not called again."
         tell_of_a_changed_row(tx, moment, proposal, why)
         return why
-    against = _stands_against(moment, proposal)
+    against = _stands_against(tx, moment, proposal)
     return None if against is None else f"{how.value}, and {against}."
 
 
@@ -215,9 +215,14 @@ def _as_told(tx: Transaction, proposal: Proposal) -> bool:
         return False
 
 
-def _stands_against(moment: Moment, proposal: Proposal) -> str | None:
-    """Return what forbids one more call for good, in words; None if nothing does."""
-    if not judged_under(moment.policy, proposal):
+def _stands_against(tx: Transaction, moment: Moment, proposal: Proposal) -> str | None:
+    """Return what forbids one more call for good, in words; None if nothing does.
+
+    A call that a person had made again is of the policy of then, while the row, whose outcome was
+    not known, may still name an earlier one that is in force once more.
+    """
+    claimed = called_under(tx, proposal) == moment.policy.digest
+    if not (claimed and judged_under(moment.policy, proposal)):
         return "the policy is another one since"
     if proposal.kept_stop is not None:
         return f"{proposal.kept_stop.person} has stopped it"

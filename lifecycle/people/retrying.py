@@ -49,8 +49,8 @@ def retry(
 
     Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
     already_decided, frozen, digest_mismatch, permit_already_consumed, permit_expired, stale_card,
-    tool_mismatch, invalid_parameter, digest_not_allowed, or with the id of the rule that objects;
-    CheckAgain if `checked` is about another policy or other evidence.
+    tool_mismatch, invalid_parameter, digest_not_allowed, rollback_not_available, or with the id of
+    the rule that objects; CheckAgain if `checked` is about another policy or other evidence.
     """
     proposal = found(tx, moment, act)
     by = reviewer(moment, proposal, act)
@@ -127,15 +127,22 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             "The stored row no longer fits what was approved; it is not called again. Somebody "
             "changed the database.",
         )
-    _may_begin_anew(moment, proposal, tool)
+    _still_taken(proposal, tool)
+    _may_begin_anew(moment, proposal)
 
 
-def _may_begin_anew(moment: Moment, proposal: Proposal, tool: ToolPolicy) -> None:
-    """Raise ReviewRefused if the tool does not take the document any more, or permit_expired if the
-    time in which execution may begin is over."""
-    execution, window = proposal.execution, proposal.read().time_window
-    starts = execution is not None and execution.verb is Verb.EXECUTE
-    fault = misfit(tool, proposal.read()) if starts else None
+def _still_taken(proposal: Proposal, tool: ToolPolicy) -> None:
+    """Raise ReviewRefused if the tool does not take the document any more, or has no commit for
+    what is to be committed: called all the same, it would answer that it succeeded."""
+    verb = proposal.execution.verb if proposal.execution is not None else None
+    if verb is Verb.COMMIT and not tool.deferred:
+        raise ReviewRefused(
+            "tool_mismatch",
+            f"By its new config {proposal.tool} commits nothing, so what it staged would not be "
+            "carried out. Put a config in force by which it commits, and retry; or roll-back "
+            f"{proposal.proposal_id} <reason>, or settle it if its outcome is unknown",
+        )
+    fault = misfit(tool, proposal.read()) if verb is Verb.EXECUTE else None
     if fault is not None:
         raise ReviewRefused(
             fault.code,
@@ -143,6 +150,12 @@ def _may_begin_anew(moment: Moment, proposal: Proposal, tool: ToolPolicy) -> Non
             "not called again. Find out what happened, then settle "
             f"{proposal.proposal_id} happened | did-not-happen",
         )
+
+
+def _may_begin_anew(moment: Moment, proposal: Proposal) -> None:
+    """Raise ReviewRefused permit_expired if the time in which execution may begin is over."""
+    execution, window = proposal.execution, proposal.read().time_window
+    starts = execution is not None and execution.verb is Verb.EXECUTE
     if starts and window is not None and window.valid_until_ms <= moment.now_ms:
         raise ReviewRefused(
             "permit_expired",

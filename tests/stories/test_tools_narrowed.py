@@ -87,6 +87,23 @@ async def test_a_digest_is_handed_to_no_tool_that_acts_on_the_value_itself(world
     assert world.tool("issue-refund").calls == []
 
 
+async def test_what_was_asked_only_if_it_can_be_taken_back_begins_by_no_tool_that_cannot(
+    world: World,
+) -> None:
+    await changes(world, "issue-refund", kind=ToolKind.PYTHON, reversible=True)
+    asked = {"kind": "compensated"}
+    await world.submits(REFUND, proposal_id="p1", rollback_semantics=asked)
+    others = a_document(REFUND)["parameters"] | {"amount": "1.50"}
+    await world.submits(REFUND, proposal_id="p2", parameters=others)
+
+    await changes(world, "issue-refund", reversible=False)
+
+    ended = await world.proposal("p1")
+    assert (ended.state, ended.reason) == (State.REJECTED, "policy_changed")
+    assert "rollback_semantics.kind" in ended.explanation
+    assert (await world.proposal("p2")).state is State.SENTINEL_APPROVED
+
+
 async def test_a_person_has_nothing_called_again_that_its_tool_takes_no_more(world: World) -> None:
     world.tool(TOOL).on["execute"] = raising(ToolDoubtful("cut off"))
     await world.submits(PROD, proposal_id="p1")
