@@ -140,6 +140,7 @@ def _ran() -> int:
 def _told(error: Exception) -> int:
     """Print a sentence about an error and return the exit code."""
     from bot.config import ConfigInvalid
+    from bot.expected import SettingRefused
     from bot.keys import KeysRefused
     from bot.troubles import EXPECTED
 
@@ -149,7 +150,7 @@ def _told(error: Exception) -> int:
         return USAGE
     if isinstance(error, EXPECTED):
         refuse(str(error) or type(error).__name__, _code_of(error))
-        return USAGE if isinstance(error, KeysRefused) else FAILED
+        return USAGE if isinstance(error, (KeysRefused, SettingRefused)) else FAILED
     if lacking := _of_the_system(error):
         refuse(lacking)
         return FAILED

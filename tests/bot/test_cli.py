@@ -83,6 +83,14 @@ def test_a_bad_config_is_exit_2_with_every_place(house: House) -> None:
     assert told["problems"][0]["line"] > 0
 
 
+def test_a_token_that_is_none_is_exit_2_because_no_restart_mends_it(house: House) -> None:
+    done = house.run("run", DISCORD_TOKEN="two\nlines")
+
+    assert done.returncode == 2
+    assert "DISCORD_TOKEN is not one line of ASCII" in done.stderr
+    assert "two" not in done.stderr
+
+
 def test_no_brake_is_promised_where_it_is_the_people_that_are_wrong(house: House) -> None:
     path = house.folder / "config.yaml"
     path.write_text(path.read_text().replace("people:", "people: 7\nx:", 1))

@@ -16,7 +16,7 @@ import yarl
 from bot.chat.discord.pauses import shorten_pauses
 from bot.config import Config
 from bot.config.surfaces import token_fault
-from bot.expected import StartFailed
+from bot.expected import SettingRefused
 
 SURFACE: Final = "discord"
 #: Every outgoing call says whom it may ping: nobody.
@@ -53,14 +53,14 @@ class DiscordSettings:
 
 
 def discord_settings(config: Config, environment: Mapping[str, str]) -> DiscordSettings:
-    """Return the settings; raises StartFailed if Discord or its token is missing, or if the token
-    has not the form of one."""
+    """Return the settings; raises SettingRefused if Discord or its token is missing, or if the
+    token has not the form of one."""
     entry = config.chat.discord
     token = environment.get(entry.token_env, "").strip() if entry is not None else ""
     if entry is None or not token:
-        raise StartFailed("Discord needs chat.discord in the config and its token set.")
+        raise SettingRefused("Discord needs chat.discord in the config and its token set.")
     if fault := token_fault(entry.token_env, environment):
-        raise StartFailed(fault)
+        raise SettingRefused(fault)
     roles = {name: group.discord_role for name, group in config.groups.items()}
     return DiscordSettings(
         token=token,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from bot.config import Config
 from bot.config.models import SlackEntry
 from bot.config.surfaces import token_fault
-from bot.expected import StartFailed
+from bot.expected import SettingRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,22 @@ class SlackSettings:
 
 
 def slack_settings(config: Config, environment: Mapping[str, str]) -> SlackSettings:
-    """Return the settings; raises StartFailed if Slack or a secret that it needs is missing, or if
-    a token has not the form of one."""
+    """Return the settings; raises SettingRefused if Slack or a secret that it needs is missing, or
+    if a token has not the form of one."""
     entry = config.chat.slack
     if entry is None:
-        raise StartFailed("chat.slack is not in the config.")
+        raise SettingRefused("chat.slack is not in the config.")
     bot_token = environment.get(entry.bot_token_env, "").strip()
     app_token = environment.get(entry.app_token_env or "", "").strip()
     secret = environment.get(entry.signing_secret_env or "", "").strip()
     if not bot_token or not (app_token or secret):
-        raise StartFailed(
+        raise SettingRefused(
             f"Slack needs {entry.bot_token_env}, and an app token (Socket Mode) or a signing "
             "secret (HTTP events): without either nobody could tell Slack's word from a forgery."
         )
     for name in (entry.bot_token_env, entry.app_token_env):
         if fault := token_fault(name, environment):
-            raise StartFailed(fault)
+            raise SettingRefused(fault)
     groups = {name: group.slack_usergroup for name, group in config.groups.items()}
     return SlackSettings(
         entry=entry,
