@@ -34,6 +34,10 @@ _CLAIMS: Final = {
     Verb.ROLL_BACK: EventKind.ROLL_BACK_CLAIMED,
 }
 
+#: In place of a permit, for a tool that the config has no more. No key signed it, so the call is
+#: refused before it is made, and its end is written like that of any other.
+_NO_PERMIT: Final = "none"
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -138,7 +142,9 @@ def _begin(
     too.
     """
     tool = moment.policy.tools.get(proposal.tool)
-    token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt) if tool else "gone"
+    token = _NO_PERMIT
+    if tool is not None:
+        token = grant(tx, moment, proposal, tool, execution.verb, execution.attempt)
     cause = execution.cause
     running = replace(execution, outcome=Outcome.RUNNING, began_at_ms=moment.now_ms, explanation="")
     claimed = amend(
