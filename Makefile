@@ -39,8 +39,9 @@ lint: $(DEV) ## format and lint, changing nothing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 
-type: $(DEV) ## mypy, strict
+type: $(DEV) ## mypy, strict, for the oldest Python and for a newer one
 	@$(BIN)/mypy
+	@$(BIN)/mypy --python-version 3.14
 
 imports: $(DEV) ## bot -> sentinel_rules -> lifecycle, and never back
 	@$(BIN)/lint-imports --no-logo

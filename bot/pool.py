@@ -132,10 +132,10 @@ class _Loop(asyncio.SelectorEventLoop):
         if not self._is_theirs("has threads of its own, and gives the bot none"):
             super().set_default_executor(executor)
 
-    async def shutdown_default_executor(self) -> None:
-        """End the threads of our pool; a tool cannot."""
+    async def shutdown_default_executor(self, *args: Any, **named: Any) -> None:
+        """End the threads of our pool; a tool cannot. From Python 3.12 on asyncio gives a timeout."""
         if not self._is_theirs("may not end the threads of the bot"):
-            await super().shutdown_default_executor()
+            await super().shutdown_default_executor(*args, **named)
 
     def add_signal_handler(
         self, sig: int, callback: Callable[[*_Given], object], *args: *_Given
