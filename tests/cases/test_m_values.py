@@ -117,6 +117,11 @@ def test_M02_a_link_behind_the_excerpt_is_in_the_attachment() -> None:
         ("\u0301pat", "\\u{301}pat"),
         ("a" + "\u0301" * 40, "a" + "\u0301" * 4 + "\\u{301}×36"),
         ("a\ufffcb", "a\\u{FFFC}b"),
+        ("a\U0001d159b", "a\\u{1D159}b"),
+        ("\u09ea00", "\\u{9EA}00"),
+        ("1\u0660\u0660\u0660", "1" + "\\u{660}×3"),
+        ("send \u09ed units", "send \\u{9ED} units"),
+        ("paypa\u217c", "paypa\\u{217C}"),
     ],
 )
 def test_M03_what_is_invisible_or_foreign_is_shown_with_a_warning(raw: str, shown: str) -> None:
@@ -128,6 +133,11 @@ def test_M03_what_is_invisible_or_foreign_is_shown_with_a_warning(raw: str, show
     assert field.digest == digest_of(raw.encode())
     assert any("attachment" in warning for warning in content.warnings)
     assert json.loads(proposal.document)["parameters"]["attachment"] == raw
+
+
+@pytest.mark.parametrize("raw", ["৪০০ টাকা", "السعر ٥٠", "१२ किलो", "１２０円", "Ⅳ", "x² 5½"])
+def test_M03_digits_of_the_text_they_stand_in_are_shown_as_they_are(raw: str) -> None:
+    assert written(a_card(mail_with(note=raw)), "note (not sent)").text == raw
 
 
 ODD = {f"a{number:02}" + "k" * 70: "a\u200bb" for number in range(60)}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bot.chat.cards.content import Field
-from bot.chat.cards.neutral import masked_value, neutral
+from bot.chat.cards.neutral import Shown, imitates_mask, masked_value, neutral
 from bot.chat.cards.spans import moment_words
 from lifecycle.canonical import canonical_bytes, digest_of, s256
 from lifecycle.first_gate.digest_values import digests_in
@@ -38,6 +38,8 @@ _OTHERS: Final = (
 )
 
 
+#: A mask that the proposer typed: behind it no credential is, and the tool gets these very words.
+_TYPED_MASK: Final = "the words of a mask, typed: no credential is hidden there"
 _WINDOW: Final = ("valid_from_ms", "valid_until_ms", "max_duration_ms")
 
 
@@ -55,9 +57,13 @@ def written_of(proposal: Proposal, policy: Policy) -> Written:
     pairs = [*_target(document), *_parameters(proposal, document, policy), *_others(document)]
     if "plan" in proposal.extra and not proposal.masked:
         pairs.append(_field("Plan", proposal.extra["plan"]))
+    untrue = {_TYPED_MASK} if proposal.masked else set()  # there the masks are ours
+    warned = (
+        (field, tuple(each for each in found if each not in untrue)) for field, found in pairs
+    )
     return Written(
         tuple(field for field, _ in pairs),
-        tuple((field.label[:80], found) for field, found in pairs if found),
+        tuple((field.label[:80], found) for field, found in warned if found),
     )
 
 
@@ -79,7 +85,7 @@ def _target(document: Mapping[str, Any]) -> Iterator[_Pair]:
         return
     kind, name, domain = (_token(mask_secrets(target.get(key, ""))) for key in _TARGET)
     text = masked_value(f"{kind} {name} at {domain}")
-    yield Field("Target", text.text, text.text), text.warnings
+    yield Field("Target", text.text, text.text), (*text.warnings, *_typed_masks(target))
     if target.get("constraints"):
         yield _field("Target's constraints", target["constraints"])
 
@@ -103,10 +109,17 @@ def _parameters(proposal: Proposal, document: Mapping[str, Any], policy: Policy)
     unsent = parameters.keys() - _SENT if mails else frozenset()
     for key in sorted(parameters, key=lambda name: (name in unsent, _place(name))):
         name, shown = masked[key]
-        label = neutral(name)
+        label = _named(name)
         aside = " (not sent)" if key in unsent else ""
         value = _field(label.text + aside, parameters[key], shown)
         yield value[0], tuple(sorted({*label.warnings, *value[1]}))
+
+
+def _named(name: str) -> Shown:
+    """Return a name as a label; in quotes if blanks around it would not be seen, for another
+    parameter may have the same name without them."""
+    apart = name != name.strip(" ") or name.startswith('"')
+    return neutral(json.dumps(name, ensure_ascii=False) if apart else name)
 
 
 def _place(name: str) -> tuple[int, int]:
@@ -142,7 +155,11 @@ def _field(label: str, raw: Any, masked: Any = None) -> _Pair:
     text = kept_back + shown.text
     full = kept_back + masked_value(shown_value, lines=True).text
     digest = _digest(raw) if shown_value == raw else ""
-    return Field(label, text, full, digest), shown.warnings
+    return Field(label, text, full, digest), (*shown.warnings, *_typed_masks(raw))
+
+
+def _typed_masks(raw: Any) -> tuple[str, ...]:
+    return (_TYPED_MASK,) if imitates_mask(raw) else ()
 
 
 def _kept_back(raw: Any) -> str:

@@ -18,6 +18,10 @@ _SHORTEST_EXCERPT: Final = 60
 #: Room for the line that counts the warnings that are not shown.
 _COUNTED: Final = 60
 _OVERFLOW: Final = "More from the proposer"
+#: Begins each heading of a file. The proposer's own line breaks stand there, but no line of theirs
+#: can begin so: neutral text escapes this character.
+_HEADING: Final = "›"
+_ABOUT_HEADINGS: Final = f"Each heading begins with {_HEADING}, and no line of the proposer's does."
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +179,15 @@ def _frame(content: CardContent, limits: Limits) -> int:
 
 
 def _attachment(content: CardContent) -> Attachment:
-    parts = [f"{content.title}\n{content.footer}", "== written by the bot"]
-    parts += [f"-- {each.label}\n{each.text}" for each in content.facts]
+    parts = [f"{content.title}\n{content.footer}\n{_ABOUT_HEADINGS}"]
+    parts.append(f"{_HEADING}{_HEADING} written by the bot")
+    parts += [f"{_HEADING} {each.label}\n{each.text}" for each in content.facts]
     if content.warnings:
         parts.append("\n".join(content.warnings))
-    parts.append(f"== {content.written_by}")
+    parts.append(f"{_HEADING}{_HEADING} {content.written_by}")
     for each in content.written:
         mark = f" ({each.digest})" if each.digest else ""
-        parts.append(f"-- {each.label}{mark}\n{each.full or each.text}")
+        parts.append(f"{_HEADING} {each.label}{mark}\n{each.full or each.text}")
     name = f"{content.proposal_id}-v{content.version}.txt"
     return Attachment(name, "\n\n".join(parts) + "\n")
 

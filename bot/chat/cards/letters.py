@@ -14,7 +14,9 @@ from confusable_homoglyphs import categories
 MARKS: Final = frozenset("⏎␣‹›")
 #: Characters that look blank although Unicode calls them letters, marks or symbols; and the
 #: placeholder of an object, which many fonts leave out.
-_BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc")
+_BLANK: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\U00016fe4\U0001d159"
+)
 #: Characters drawn like a dot, a slash or another sign of an address, which no machine takes for
 #: one. The dashes of prose (– and —) are left out: they are longer than a hyphen, and stand between
 #: words too often. So are the comma and the colon of Chinese, which often stand beside names of
@@ -41,6 +43,10 @@ _TOGETHER: Final = (
 #: Only words up to this length are cached: a "word" may be as long as a document.
 _LONGEST_KEPT: Final = 64
 _NO_SCRIPT: Final = frozenset({"COMMON", "INHERITED"})
+#: Digits of these are 0 to 9 themselves, wide or bold ones included.
+_LIKE_PLAIN: Final = _NO_SCRIPT | {"LATIN"}
+_PLAIN_DIGIT: Final = re.compile("[0-9]")
+_PLAIN_LETTER: Final = re.compile("[A-Za-z]")
 #: In no script does a letter bear more marks; more of them are drawn over neighbouring lines.
 _MOST_MARKS: Final = 4
 #: The combining class of marks that cross out what they stand on.
@@ -95,6 +101,10 @@ def strangers(text: str) -> frozenset[int]:
 
     Scripts that belong together (kanji and kana) are no strangers. Styled letters that only look
     like plain ones (mathematical bold …) are strangers wherever they stand.
+
+    A digit of another script is one beside digits 0 to 9, and where the text has no letter of its
+    script: the Bengali 4 is drawn like an 8, the Arabic 0 like a dot, and programs take both for
+    digits.
     """
     found: set[int] = set()
     for word in _WORD.finditer(text):
@@ -102,7 +112,22 @@ def strangers(text: str) -> frozenset[int]:
             short = len(word.group()) <= _LONGEST_KEPT
             places = (_strangers_in_short if short else _strangers_in)(word.group())
             found.update(word.start() + place for place in places)
-    return frozenset(found)
+    return frozenset(found | _strange_digits(text))
+
+
+def _strange_digits(text: str) -> set[int]:
+    if not any(map(_foreign_digit, set(text))):
+        return set()
+    at_home = {_script(char) for char in set(text) if char.isalpha()}
+    found: set[int] = set()
+    for word in _WORD.finditer(text):
+        mixed = _PLAIN_DIGIT.search(word.group()) is not None
+        found.update(
+            word.start() + place
+            for place, char in enumerate(word.group())
+            if _foreign_digit(char) and (mixed or _script(char) not in at_home)
+        )
+    return found
 
 
 def overdrawn(text: str) -> frozenset[int]:
@@ -140,6 +165,8 @@ def _strangers_in(word: str) -> tuple[int, ...]:
     scripts = [_script(char) for char in word]
     kinds = {script for script in scripts if script not in _NO_SCRIPT}
     styled = tuple(i for i, char in enumerate(word) if scripts[i] == "COMMON" and _styled(char))
+    if _PLAIN_LETTER.search(word):  # Roman numerals alone are what they look like
+        styled += tuple(i for i, char in enumerate(word) if unicodedata.category(char) == "Nl")
     if len(kinds) < 2 or any(kinds <= together for together in _TOGETHER):
         return styled
     home = "LATIN" if "LATIN" in kinds else Counter(scripts).most_common(1)[0][0]
@@ -154,6 +181,12 @@ def _strangers_in_short(word: str) -> tuple[int, ...]:
 @lru_cache(maxsize=8192)
 def _script(char: str) -> str:
     return str(categories.alias(char))
+
+
+@lru_cache(maxsize=4096)
+def _foreign_digit(char: str) -> bool:
+    """Say whether it is a decimal digit of its own form; wide ones look like what they mean."""
+    return unicodedata.category(char) == "Nd" and _script(char) not in _LIKE_PLAIN
 
 
 @lru_cache(maxsize=4096)

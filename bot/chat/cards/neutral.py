@@ -60,6 +60,8 @@ _FOLDS: Final = re.compile(f"{_BREAKS.pattern}|{_BLANKS.pattern}")
 _REPEATED: Final = re.compile(r"(\\u\{[0-9A-F]+\})\1{2,}")
 _FORGED: Final = re.compile(r"\\(?=u\{)")
 _MASKS: Final = re.compile(r"(‹[a-zA-Z ]{1,40}, \d{1,9} characters›)")
+#: What JSON writes for all that is neither a string without quotes nor a number begins so.
+_OTHER_VALUES: Final = ("true", "false", "null", "[", "{", '"')
 #: `one_line` reads so many characters: the board and the lists show thirty lines every two seconds,
 #: and each text may be as long as a document.
 _MOST_READ: Final = 1_024
@@ -98,6 +100,14 @@ def _neutral_masked(text: str, lines: bool) -> Shown:
     return Shown(whole if lines and whole.strip(" ") else shown, tuple(sorted(warnings)))
 
 
+def imitates_mask(raw: Any) -> bool:
+    """Say whether a JSON value that nobody has masked holds what looks like a mask of ours."""
+    return (
+        _MASKS.search(raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False))
+        is not None
+    )
+
+
 def characters_shown(whole: str, length: int) -> int:
     """Return how many characters of `whole` stand in the first `length` of its one-line form.
 
@@ -116,7 +126,11 @@ def characters_shown(whole: str, length: int) -> int:
 
 
 def neutral_value(value: Any, *, lines: bool = False) -> Shown:
-    """Return any JSON value as neutral text: a string bare, all else as JSON, secrets masked."""
+    """Return any JSON value as neutral text, secrets masked: a string bare, all else as JSON.
+
+    A string that reads like another value (`false`, `["a"]`) is written in quotes: many tools take
+    the text "false" for true. Digits stay bare, for a number and its digits mean the same.
+    """
     return masked_value(mask_secrets(value), lines=lines)
 
 
@@ -126,8 +140,21 @@ def masked_value(masked: Any, *, lines: bool = False) -> Shown:
     The JSON as a whole is not searched for secrets again: quotes and names between two texts could
     look like one that nobody wrote, and reviewers would not see what no rule refuses.
     """
-    text = masked if isinstance(masked, str) else json.dumps(masked, ensure_ascii=False)
+    bare = isinstance(masked, str) and not _reads_otherwise(masked)
+    text = masked if bare else json.dumps(masked, ensure_ascii=False)
     return _neutral_masked(text, lines)
+
+
+def _reads_otherwise(text: str) -> bool:
+    """Say whether a string would be taken for another value, or for a string in quotes. Values of
+    JSON are shown on one line, so a text of several lines is never taken for one."""
+    if not text.lstrip(" \t").startswith(_OTHER_VALUES) or _ONE_BREAK.search(text):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def one_line(text: str, longest: int = 200) -> str:
