@@ -15,6 +15,11 @@ UNKNOWN_SINCE: Final = f"{WHY} Whether it was run is not known: ask before you p
 _FLAG: Final = "restored"
 
 
+def whether_run(tx: Transaction, proposal: Proposal) -> str:
+    """Return a sentence on whether a proposal that never began here was run."""
+    return UNKNOWN_SINCE if is_of_a_copy(tx, proposal) else "Nothing was run."
+
+
 def note_copy(tx: Transaction, moment: Moment) -> None:
     """Remember that all that is here by now is of a copy, by how far its trail goes: a time alone
     would not do, because a clock may be set back."""

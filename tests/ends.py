@@ -35,7 +35,8 @@ def ends_on(surface: str) -> dict[str, tuple[str, ...]]:
         "rolled back by ana": (
             "rolled_back",
             "opened by agent nour (auto-approval), 2026-03-02 12:03:00 UTC",
-            f'rolled back by person ana, 2026-03-02 12:03:00 UTC ({surface}): "wrong amount"',
+            f"roll back asked for by person ana, 2026-03-02 12:03:00 UTC ({surface}): "
+            '"wrong amount"',
             "rolled_back (rolled_back_by_person) by person ana, 2026-03-02 12:03:00 UTC: "
             "wrong amount",
         ),

@@ -9,6 +9,7 @@ from typing import Any
 from lifecycle.announcing import announce
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.calls.claiming import Claim
+from lifecycle.copied import whether_run
 from lifecycle.door import record
 from lifecycle.errors import ProposalNotFound, ReviewRefused
 from lifecycle.event_kinds import EventKind
@@ -93,7 +94,7 @@ def found(tx: Transaction, moment: Moment, act: Act, *, any_card: bool = False) 
     if in_time(moment, act, proposal):
         return proposal
     if undecided(tx, moment, proposal):  # `passing`: this act may be that very stop
-        raise ReviewRefused("already_decided", late_words(proposal), passing=True)
+        raise ReviewRefused("already_decided", late_words(tx, proposal), passing=True)
     return expire(tx, moment, proposal)
 
 
@@ -124,10 +125,10 @@ def as_given(moment: Moment, act: Act, proposal: Proposal) -> Act:
     return replace(act, given_at_ms=act.heard_at_ms)
 
 
-def late_words(proposal: Proposal) -> str:
+def late_words(tx: Transaction, proposal: Proposal) -> str:
     """Return words for an act after the deadline, while an earlier stop may still decide."""
     when = clock_words(proposal.deadline_ms)
-    return f"The deadline of {proposal.proposal_id} was {when}; nothing was run."
+    return f"The deadline of {proposal.proposal_id} was {when}. {whether_run(tx, proposal)}"
 
 
 def ignored(
@@ -171,7 +172,7 @@ def note_ignored(tx: Transaction, moment: Moment, act: Act, code: str) -> None:
         reason=code,
         details={
             "account": plain_words(sender.account),
-            "proposal_id": recorded_words(act.proposal_id, 64),
+            "proposal_id": recorded_words(act.proposal_id, 64, cut=""),
             "found_late": act.found_late,
         },
     )

@@ -7,6 +7,7 @@ from typing import Final, NoReturn, assert_never
 
 from lifecycle.answers import Reply
 from lifecycle.calls.claiming import claim_roll_back
+from lifecycle.copied import whether_run
 from lifecycle.door import advance, amend
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.errors import ReviewRefused
@@ -100,7 +101,7 @@ def check_effect(tx: Transaction, moment: Moment, act: Act) -> None:
     if proposal.terminal:
         raise ReviewRefused(*_over(proposal))
     if not in_time(moment, act, proposal):
-        raise ReviewRefused("already_decided", late_words(proposal))
+        raise ReviewRefused("already_decided", late_words(tx, proposal))
     act = by_who_may(act, lambda each: _may_stop(moment, proposal, each))
     if not _by_orchestrator(moment, proposal, act):
         _stopper(moment, proposal, act)
@@ -195,7 +196,8 @@ def _rejected(
         details={"found_late": act.found_late} | given_details(act),
         reason_due_ms=_reason_due_ms(moment, act),
     )
-    return _reviewed(rejected, f"{rejected.proposal_id} is rejected by {person}; nothing was run.")
+    words = f"{rejected.proposal_id} is rejected by {person}. {whether_run(tx, rejected)}"
+    return _reviewed(rejected, words)
 
 
 def _taken_back(
@@ -218,10 +220,8 @@ def _taken_back(
 def _rolling_back(proposal: Proposal) -> str:
     proposal_id = proposal.proposal_id
     if proposal.attention is Attention.ROLLBACK_INCOMPLETE:
-        return (
-            f"{proposal_id} was rolled back in part and something still stands: retry "
-            f"{proposal_id}, or settle {proposal_id} happened where it was taken back by hand."
-        )
+        ways = f"retry {proposal_id}, or where that was done by hand: settle {proposal_id} happened"
+        return f"{proposal_id} is not taken back, or only in part: {ways}"
     if proposal.attention is Attention.OUTCOME_UNKNOWN:
         look = f"look, then: settle {proposal_id} happened | did-not-happen"
         return f"Whether {proposal_id} was rolled back is not known; {look}"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.canonical import canonical_bytes, digest_of
-from lifecycle.copied import UNKNOWN_SINCE, is_of_a_copy
+from lifecycle.copied import whether_run
 from lifecycle.counting import approvals
 from lifecycle.door import advance, end
 from lifecycle.moment import Moment
@@ -100,13 +100,9 @@ def reject_by_sentinel(
 
 def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:
     """End a proposal that cannot begin under the policy in force, although no rule objects."""
-    words = f"{words} {_whether_run(tx, proposal)}"
+    words = f"{words} {whether_run(tx, proposal)}"
     cause = Cause(SENTINEL, Puller.SENTINEL, "policy_changed", words)
     return end(tx, moment, proposal, Trigger.REJECT, cause)
-
-
-def _whether_run(tx: Transaction, proposal: Proposal) -> str:
-    return UNKNOWN_SINCE if is_of_a_copy(tx, proposal) else "Nothing was run."
 
 
 def masked_forms(proposal: Proposal, secret: Collection[str] = ()) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.chat.cards.card import card_of
@@ -10,16 +12,18 @@ from bot.chat.commands.replies import CommandReply
 from lifecycle.proposal import CLOCK, SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.review import Decision, Review
 from lifecycle.state import State
-from lifecycle.tier import Puller
+from lifecycle.tier import Puller, Tier
 from tests.builders import (
     ANA,
     BEN,
     MAIL,
     NOUR,
     NOW_MS,
+    PROD,
     a_document,
     a_policy,
     a_proposal,
+    the_tools,
 )
 from tests.cases.cards import a_card, fact, written
 
@@ -144,6 +148,57 @@ def test_a_constraint_that_nobody_enforces_is_named() -> None:
     content = a_card(a_proposal(a_document(MAIL, target=target)))
 
     assert fact(content, "Nobody enforces") == "the proposer's constraints region"
+
+
+@pytest.mark.parametrize("staged", [True, False])
+def test_a_card_says_whether_anything_is_done_by_how_it_began_not_by_the_config_of_now(
+    staged: bool,
+) -> None:
+    tool = replace(the_tools()["send-email"], deferred=not staged)
+    begun = Execution(
+        Verb.EXECUTE,
+        1,
+        Outcome.DONE,
+        began_at_ms=NOW_MS,
+        window_opens_at_ms=NOW_MS,
+        window_closes_at_ms=NOW_MS + 15 * MINUTE_MS,
+        deferred=staged,
+    )
+    proposal = a_proposal(state=State.EXECUTING, execution=begun, window_s=900)
+    card = a_card(proposal, tools=the_tools() | {"send-email": tool})
+
+    words = "Nothing is carried out before" if staged else "It acts at once"
+    assert fact(card, "Cannot be undone").startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("state", "verb"),
+    [
+        (State.COMPLETED, "did"),
+        (State.REJECTED, "proposed"),
+        (State.ROLLED_BACK, "proposed"),
+        (State.EXECUTING, "proposed"),
+    ],
+)
+def test_a_note_says_that_an_agent_did_only_what_was_done(state: State, verb: str) -> None:
+    note = a_card(a_proposal(state=state, tier=Tier.AUTO_PLUS))
+
+    assert note.title == f"📝 NOTE: what agent leila {verb} (AUTO+ tier)"
+
+
+def test_parameters_whose_names_differ_in_blanks_alone_are_told_apart() -> None:
+    card = a_card(a_proposal(a_document(PROD, parameters={"count": "9000", "count ": "10"})))
+
+    assert written(card, "count").text == "9000"
+    assert written(card, '"count "').text == "10"
+
+
+def test_a_roll_back_that_was_asked_for_is_not_told_as_done() -> None:
+    proposal = ended(State.COMPLETED, "window_closed_unopposed", CLOCK, "Nobody objected.")
+    card = a_card(proposal, a_review("ana", Decision.ROLL_BACK, "wrong amount"))
+
+    asked = 'roll back asked for by person ana, 2026-03-02 12:01:00 UTC (discord): "wrong amount"'
+    assert fact(card, "Decisions").startswith(asked)
 
 
 def test_what_a_tool_adds_by_config_stands_on_the_card() -> None:

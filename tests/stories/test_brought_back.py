@@ -217,6 +217,18 @@ async def test_nobody_is_told_that_nothing_was_run_where_a_deadline_passes(world
     assert task is None or task.state != "backlog"
 
 
+async def test_nobody_is_told_that_nothing_was_run_where_a_person_refuses_it(world: World) -> None:
+    here = (await world.submits(MAIL)).proposal_id or ""
+    assert (await world.rejects("ana", here)).words.endswith("Nothing was run.")
+    copied = (await world.submits(PROD)).proposal_id or ""
+    await brought_back(world)
+
+    reply = await world.rejects("ana", copied)
+    assert reply.done
+    assert "othing was run" not in reply.words
+    assert "Whether it was run is not known" in reply.words
+
+
 async def test_where_a_person_refuses_it_the_task_goes_back(world: World) -> None:
     deployment = (await world.submits(PROD, task_id="t1")).proposal_id or ""
     await brought_back(world)

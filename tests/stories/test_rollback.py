@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Attention
 from lifecycle.state import State
@@ -83,6 +85,19 @@ async def test_closing_and_cross_together_have_one_outcome(world: World, mail: s
         (["commit"], State.COMPLETED),
         (["roll_back"], State.ROLLED_BACK),
     ]
+
+
+async def test_nobody_is_told_of_a_roll_back_in_part_where_nothing_was_taken_back(
+    world: World, mail: str
+) -> None:
+    world.tool("send-email").on["roll_back"] = raising(ToolFailed("no way"))
+    await world.rejects("ana", mail)
+
+    reply = await world.rejects("ben", mail)
+    assert reply.words == (
+        f"{mail} is not taken back, or only in part: retry {mail}, or where that was done by "
+        f"hand: settle {mail} happened"
+    )
 
 
 async def test_what_still_stands_is_retried_alone(world: World, mail: str) -> None:
@@ -219,3 +234,14 @@ async def test_a_stop_counts_although_its_tool_has_left_the_config(world: World,
     await world.workflow.idle()
     assert (await world.proposal(mail)).reason == "rolled_back_by_person"
     assert world.tool("send-email").verbs() == ["execute", "roll_back"]
+
+
+@pytest.mark.parametrize(("length", "is_cut"), [(2_000, False), (2_001, True), (9_000, True)])
+async def test_a_reason_that_is_too_long_to_be_kept_says_that_its_end_is_missing(
+    world: World, mail: str, length: int, is_cut: bool
+) -> None:
+    await world.rejects("ana", mail, "n" * length)
+
+    said = (await world.proposal(mail)).explanation
+    assert len(said) == 2_000
+    assert said.endswith("n … (the rest was cut off)") is is_cut

@@ -59,7 +59,8 @@ def title_of(proposal: Proposal) -> str:
     """Return a title like `🔔 PROPOSAL from agent leila (PROPOSE tier)`, with the config's id."""
     match TIER_POLICIES[proposal.tier].card:
         case CardKind.NOTE_AFTER:
-            return f"📝 NOTE: what {proposal.actor} did ({proposal.tier} tier)"
+            did = "did" if proposal.state is State.COMPLETED else "proposed"
+            return f"📝 NOTE: what {proposal.actor} {did} ({proposal.tier} tier)"
         case CardKind.LIVE | CardKind.NONE:
             return f"🔔 PROPOSAL from {proposal.actor} ({proposal.tier} tier)"
 

@@ -24,6 +24,9 @@ _ENFORCED: Final = frozenset({"max_rows", "allowed_fields", "forbidden_fields"})
 _MOST_NAMED: Final = 12
 #: The label of the field that says where a proposal stands.
 STATE: Final = "State"
+#: Labels of the fields that say why a person must look, and until when people may decide.
+ATTENTION: Final = "⚠️ Needs a person"
+DEADLINE: Final = "Deadline"
 #: The surface without emoji: what was approved there was typed.
 _TYPED_AT: Final = "terminal"
 
@@ -99,7 +102,8 @@ def undone_words(proposal: Proposal, tool: ToolPolicy | None) -> str:
     """Say from when on, and whether, what is done can no longer be taken back."""
     if tool is None or not tool.reversible or not proposal.window_s:
         return "Once it is done, it cannot be taken back from here."
-    if tool.deferred:
+    begun = proposal.execution  # by the config of then: a later one changes nothing of it
+    if tool.deferred if begun is None else begun.stages(by_config=tool.deferred):
         return (
             "Nothing is carried out before the window closes; after that it cannot be taken back."
         )
@@ -122,7 +126,7 @@ def review_words(review: Review) -> str:
     verb = {
         Decision.APPROVE: "approved",
         Decision.REJECT: "rejected",
-        Decision.ROLL_BACK: "rolled back",
+        Decision.ROLL_BACK: "roll back asked for",  # whether it was done, the state says
     }[review.decision]
     late = ", found late" if review.found_late else ""
     void = f" [no longer counts: {_void_words(review)}]" if review.void_why else ""
@@ -159,7 +163,7 @@ def _attention(proposal: Proposal) -> Field | None:
     if proposal.attention is None:
         return None
     why = f": {neutral(proposal.attention_why).text}" if proposal.attention_why else ""
-    return Field("⚠️ Needs a person", f"{proposal.attention}{why}")
+    return Field(ATTENTION, f"{proposal.attention}{why}")
 
 
 def _action(proposal: Proposal, tool: ToolPolicy | None) -> str:
@@ -198,7 +202,7 @@ def _deadline(proposal: Proposal, now_ms: int) -> Field | None:
         case State.PENDING | State.SENTINEL_APPROVED:
             at_ms = proposal.deadline_ms
             text = f"{moment_words(at_ms)} ({about(at_ms, now_ms)})"
-            return Field("Deadline", text, at_ms=at_ms)
+            return Field(DEADLINE, text, at_ms=at_ms)
         case State.EXECUTING | State.COMPLETED | State.ROLLED_BACK | State.REJECTED:
             return None
         case _:

@@ -14,6 +14,7 @@ from rich.panel import Panel
 from rich.table import Table as Drawn
 from rich.text import Text
 
+from bot.chat.cards.card_facts import ATTENTION, DEADLINE, STATE
 from bot.chat.cards.content import CardContent, Colour, Field
 from bot.chat.cards.letters import escape
 from bot.chat.commands.replies import CommandReply, Table
@@ -27,6 +28,8 @@ _OBEYED: Final = re.compile(
 )
 #: Labels of the facts that change while a proposal is open, besides its state.
 _NEWS: Final = ("Reviewers", "Window", "Decisions")
+#: If any other fact changes, people decide on something else than what was printed.
+_MOVING: Final = frozenset({STATE, ATTENTION, DEADLINE, *_NEWS})
 #: Anything with more rows or characters is written as lines: to draw it would block the loop for
 #: seconds, and nobody sees a frame of that size at once.
 _MOST_ROWS: Final = 500
@@ -56,6 +59,8 @@ class Screen:
         self._stream = stream
         self._outlet = stream if isinstance(stream, Outlet) else behind
         self._answered: str | None = None
+        #: A fingerprint of what people decide on, by proposal, for each open card printed here.
+        self._decided_on: dict[str, int] = {}
 
     @property
     def drawn(self) -> bool:
@@ -119,6 +124,9 @@ class Screen:
 
     def card(self, content: CardContent) -> None:
         """Write a whole card."""
+        self._decided_on.pop(content.proposal_id, None)
+        if not content.final:
+            self._decided_on[content.proposal_id] = _decided_on(content)
         fields = (*content.facts, *content.written)
         if self.drawn and _is_soon_drawn([(each.label, each.text) for each in fields]):
             self._draw(_panel(content, self._width))
@@ -128,9 +136,12 @@ class Screen:
     def update(self, content: CardContent) -> None:
         """Write what became of a card that was shown before: its state and what else has changed.
 
-        A final card, and one that needs attention, is written whole.
+        A card is written whole if it is final, needs attention, or says something else of what
+        people decide on than what was printed here (a rule objects by now, the tier or what the
+        tool adds is another): whoever types `approve` has seen it then.
         """
-        if content.final or content.colour is Colour.ATTENTION:
+        same = self._decided_on.get(content.proposal_id) == _decided_on(content)
+        if content.final or content.colour is Colour.ATTENTION or not same:
             self.card(content)
             return
         news = {each.label: each.text for each in content.facts}
@@ -163,6 +174,11 @@ class Screen:
     @property
     def _out(self) -> Any:
         return self._stream if self._stream is not None else sys.stdout
+
+
+def _decided_on(content: CardContent) -> int:
+    facts = tuple(each for each in content.facts if each.label not in _MOVING)
+    return hash((content.title, facts, content.written, content.warnings))
 
 
 def _is_soon_drawn(rows: Sequence[tuple[str, ...]]) -> bool:

@@ -74,7 +74,7 @@ async def test_a_decision_pasted_behind_another_line_is_carried_out(
 
     lines = await desk.work(terminal, paste(f"{first}\nreject d1 wrong version{end}"), ENTER)
 
-    assert "d1 is rejected by ana; nothing was run." in lines
+    assert "d1 is rejected by ana. Nothing was run." in lines
     assert await explanation(terminal, "d1") == "wrong version"
     if "m1" in first:
         assert await explanation(terminal, "m1") == "wrong amount"

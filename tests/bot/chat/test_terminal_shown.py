@@ -6,7 +6,9 @@ import io
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -21,11 +23,13 @@ from bot.chat.terminal.client import TerminalClient
 from bot.chat.terminal.keyboard import Keyboard
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
+from lifecycle.policy import Level, RuleSettings
 from tests.builders import MAIL, NOW_MS, PROD
 from tests.stories.test_plans import an_envelope
 from tests.stories.test_questions import PLAN
 from tests.terminal import Lines as TypedLines
-from tests.terminal import a_terminal, documents
+from tests.terminal import Terminal, a_terminal, documents
+from tests.world import an_unhurried_sentinel
 
 
 class Tty(io.StringIO):
@@ -103,6 +107,45 @@ async def test_cards_are_told_again_after_a_restart_only_where_something_is_new(
 
     lines = await again.types("ben: approve p1 go")
     assert [each["state"] for each in documents(lines)] == ["completed"]
+
+
+async def adopts(terminal: Terminal, **changes: Any) -> list[str]:
+    """Put a policy with changes in force and return what is printed for it."""
+    world = terminal.world
+    policy = replace(world.workflow.policy, **changes)
+    policy = replace(policy, digest=f"pol1_{next(world.policies):064d}")
+    terminal.fresh()
+    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await world.workflow.idle()
+    await terminal.client.settled()
+    return terminal.fresh()
+
+
+async def test_a_card_is_printed_whole_again_where_people_decide_on_something_else() -> None:
+    terminal = a_terminal()
+    await terminal.proposes(MAIL, approval_class="dual")
+    rules = terminal.world.workflow.policy.rules
+    phrases = RuleSettings(Level.SOFT, {"phrases": ["hello"], "patterns": []})
+
+    objected = await adopts(terminal, rules={**rules, "prohibited_content": phrases})
+    approved = await terminal.types("ben: approve p1 it is a greeting")
+
+    assert any("prohibited_phrase" in line for line in objected)
+    assert "  body: Hello" in objected
+    assert "    approved by 1 of 2 (ben)" in approved
+    assert "  body: Hello" not in approved
+
+
+async def test_a_card_of_a_former_process_is_printed_whole_before_its_news() -> None:
+    first = a_terminal()
+    await first.proposes(MAIL)
+    await first.world.restarts()
+    again = a_terminal(world=first.world)
+    rules = again.world.workflow.policy.rules
+    phrases = RuleSettings(Level.SOFT, {"phrases": ["hello"], "patterns": []})
+
+    printed = await adopts(again, rules={**rules, "prohibited_content": phrases})
+    assert any("prohibited_phrase" in line for line in printed)
 
 
 async def test_a_reader_that_went_away_ends_the_channel_without_noise() -> None:
