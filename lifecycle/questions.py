@@ -87,8 +87,9 @@ def answer_question(
         raise ReviewRefused(
             "already_decided", f"{asked['answered_by']} answered this question before you."
         )
+    kept, left = _cut(words.strip())
     answered = asked | {
-        "answer": words.strip()[:_LONGEST_ANSWER],
+        "answer": kept,
         "answered_by": sender.id,
         "answered_at_ms": moment.now_ms,
         "answered_in": _place(sender.surface, sender.place or ""),
@@ -103,7 +104,16 @@ def answer_question(
         details={"question_id": asked_id, "answer": answered["answer"]},
     )
     _tell(tx, moment, answered)
+    if left:  # a condition may stand in what is cut off
+        return Reply(f"{answered['actor']} gets your answer without its last {left} characters.")
     return Reply(f"{answered['actor']} gets your answer.")
+
+
+def _cut(words: str) -> tuple[str, int]:
+    """Return an answer as it is kept, which says what is missing, and how much that is."""
+    left = max(0, len(words) - _LONGEST_ANSWER)
+    told = f"… ({left} more characters were cut off)" if left else ""
+    return words[:_LONGEST_ANSWER] + told, left
 
 
 def note_posted(tx: Transaction, message: Message, message_id: str) -> None:

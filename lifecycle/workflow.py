@@ -133,7 +133,7 @@ class Workflow:
 
     async def answer_question(self, question_id: str, sender: Sender, words: str) -> Reply:
         """Give an agent the first reply of a reviewer to its question (seed 001)."""
-        said = plain_words(words)
+        said = plain_words(words, len(words))
         return await self.operating.operate(
             sender, lambda tx, m: answer_question(tx, m, plain_words(question_id), sender, said)
         )

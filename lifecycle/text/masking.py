@@ -13,6 +13,8 @@ from lifecycle.text.disguises import hides_lines, hides_secret
 from lifecycle.text.secrets_beside import told_within
 from lifecycle.text.secrets_found import find_secrets, is_credential
 
+#: Stands in place of the end of a text that is too long to be kept.
+_CUT_OFF: Final = " … (the rest was cut off)"
 _MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
 
 
@@ -120,9 +122,11 @@ def plain_words(text: str, longest: int = 2_000) -> str:
     return text[:longest].encode("utf-8", "replace").decode("utf-8")
 
 
-def recorded_words(text: str, longest: int = 2_000) -> str:
+def recorded_words(text: str, longest: int = 2_000, *, cut: str = _CUT_OFF) -> str:
     """Return what somebody typed as the trail keeps it for good: no lone surrogates, no credential.
 
-    Nobody can remove anything from the trail, and it is in every export (case M08).
+    Nobody can remove anything from the trail, and it is in every export (case M08). Of a text that
+    is too long the end is left out, and `cut` says so in its place.
     """
-    return mask_text(plain_words(text, 2 * longest))[:longest]
+    masked = mask_text(plain_words(text, 2 * longest))
+    return masked if len(masked) <= longest else masked[: longest - len(cut)] + cut

@@ -175,3 +175,16 @@ async def test_a_question_repeated_over_and_over_takes_one_place(world: World) -
         assert (await asks(world, f"May I refund order {number}0?")).reason is None
 
     assert (await asks(world, DELETE)).reason == "too_many_open"
+
+
+@pytest.mark.parametrize(("length", "left"), [(4_000, 0), (4_012, 12)])
+async def test_an_answer_that_is_cut_says_so_to_its_giver_and_to_the_agent(
+    world: World, length: int, left: int
+) -> None:
+    asked = id_of(await asks(world, REFUND))
+    reply = await world.workflow.answer_question(asked, world.sender("ben"), "y" * length)
+
+    kept = next(words for words in await said(world, "note") if "yyy" in words)
+    assert ("without its last 12 characters" in reply.words) is bool(left)
+    assert ("… (12 more characters were cut off)" in kept) is bool(left)
+    assert kept.count("y" * 4_000) == 1
