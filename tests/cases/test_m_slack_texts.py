@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from bot.chat.hearing.signals import Signal
 from bot.chat.slack.commands import received
 from bot.chat.slack.render import rendered
 from bot.chat.slack.text import escape, fenced, literal, unescape
+from bot.chat.slack.views import Pressed, modal
 from lifecycle.policy import Level
 from tests.builders import PROD, a_policy
 from tests.cases.slack_content import a_card, an_agents
@@ -60,9 +62,19 @@ def test_M06_text_is_unescaped_and_escaped_exactly_once() -> None:
 def test_M06_a_fence_cannot_be_closed_from_inside() -> None:
     words = literal("he said ``` *done* <@UANA>")
     assert (words.count("```"), "<@" in words) == (2, False)
+    for typed in ("echo ```date```", "`date`", "echo `"):
+        inside = literal(typed).removeprefix("```").removesuffix("```")
+        assert "`" not in inside
+        assert inside.replace("\\u{60}", "`") == typed
     sent = fenced({"explanation": "``` <!channel> [x](y)"})
     assert sent.count("```") == 2
     assert json.loads(unescaped(sent.strip("`")))["explanation"] == "``` <!channel> [x](y)"
+
+
+def test_the_form_behind_both_red_buttons_names_both_of_what_it_may_do() -> None:
+    form = modal(Pressed("UANA", "T1", "C1", "1.0", Signal.STOP))
+
+    assert form["submit"]["text"] == "Reject or roll back"
 
 
 async def test_M05_only_the_reviewers_group_is_called_and_once() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from bot.chat.cards.documents import gist_of, told_once, whole_of
 from bot.chat.cards.fitting import Attachment
 from bot.chat.commands.replies import CommandReply
-from bot.chat.slack.text import fenced, literal, measure
+from bot.chat.slack.text import fenced, literal
 
 #: Slack takes 40,000 characters, but splits a message of more than about 12,000.
 _MOST: Final = 11_000
@@ -32,7 +32,7 @@ def answer(reply: CommandReply, name: str) -> Said:
     if reply.document is not None:
         return document_said(reply.document, name)
     text = literal(reply.text)
-    if measure(reply.text) <= _MOST:
+    if len(text) <= _MOST:
         return Said(text)
     words = f"{reply.text[:_BEGINNING]}…\nThe whole answer is attached: {name}.txt"
     return Said(literal(words), Attachment(f"{name}.txt", reply.text + "\n"))

@@ -11,6 +11,7 @@ from bot.chat.cards.documents import json_shown
 _LINK: Final = re.compile(r"<(?:mailto:|tel:)?([^<>|@#!][^<>|]*)(?:\|([^<>|]*))?>")
 _SCHEME: Final = re.compile(r"^(?:https?://|mailto:|tel:)")
 _TICK: Final = "`"
+_TICK_SHOWN: Final = "\\u{60}"
 
 
 def escape(text: str) -> str:
@@ -40,8 +41,13 @@ def fenced(document: Mapping[str, Any]) -> str:
 
 
 def literal(text: str) -> str:
-    """Return words in a fence, in which nothing is markup."""
-    shown = escape(text.replace("```", "'''"))
+    """Return words in a fence, in which nothing is markup and which nothing in them can end.
+
+    Back-ticks that could end it are escaped, as in a box on Discord: quotes in their place would
+    mean something else in a program.
+    """
+    ends = _TICK * 2 in text or text.endswith(_TICK) or text.startswith(_TICK)
+    shown = escape(text.replace(_TICK, _TICK_SHOWN) if ends else text)
     return f"```{shown}```"
 
 

@@ -51,7 +51,8 @@ def modal(asked: Pressed) -> Block:
         "callback_id": CALLBACK,
         "private_metadata": json.dumps(where),
         "title": {"type": "plain_text", "text": "Why not?"},
-        "submit": {"type": "plain_text", "text": "Reject"},
+        # What it does depends on where the proposal stands when the form arrives.
+        "submit": {"type": "plain_text", "text": "Reject or roll back"},
         "close": {"type": "plain_text", "text": "Cancel"},
         "blocks": [
             {
