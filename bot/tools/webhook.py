@@ -65,10 +65,11 @@ class WebhookTool:
         self._now_ms = now_ms
 
     def describe(self) -> Mapping[str, str]:
-        """Return the address without credentials and query."""
+        """Return the address without credentials and query, and say if it has a query."""
         parts = urlsplit(self._url)
         place = parts.netloc.rpartition("@")[2]
-        return {"posts to": urlunsplit((parts.scheme, place, parts.path, "", ""))}
+        hidden = " with a query that is not shown" if parts.query else ""
+        return {"posts to": urlunsplit((parts.scheme, place, parts.path, "", "")) + hidden}
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Post the call."""

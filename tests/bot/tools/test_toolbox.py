@@ -56,7 +56,10 @@ async def test_a_tool_of_an_agent_or_blocked_is_never_called(tmp_path, kind, ver
             policy(ToolKind.EMAIL, smtp={"host": "h", "port": 25, "from": "a@b.example"}),
             {"from": "a@b.example", "leaves by": "SMTP h:25"},
         ),
-        (policy(ToolKind.WEBHOOK, url="http://h/x?y"), {"posts to": "http://h/x"}),
+        (
+            policy(ToolKind.WEBHOOK, url="http://h/x?y"),
+            {"posts to": "http://h/x with a query that is not shown"},
+        ),
         (
             policy(ToolKind.COMMAND, execute=["run", "--password", "hunter2"]),
             {"runs": "run --password ‹secret, 7 characters›"},

@@ -119,4 +119,5 @@ async def test_a_proxy_of_the_environment_is_not_used(bench, side, monkeypatch):
 def test_the_card_shows_where_it_posts_without_credentials_and_query(side):
     bench = WebhookBench("https://u:pw@deploy.example:8443/hook?token=abcd1", side)
 
-    assert bench.tool.describe() == {"posts to": "https://deploy.example:8443/hook"}
+    shown = "https://deploy.example:8443/hook with a query that is not shown"
+    assert bench.tool.describe() == {"posts to": shown}
