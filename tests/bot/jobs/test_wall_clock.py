@@ -12,6 +12,7 @@ from apscheduler.triggers import interval
 from bot.jobs.job import Job
 from bot.jobs.scheduler import Scheduler
 from tests.bot.jobs.beside import FakeClock, FakeWorkflow
+from tests.slack_stage.waiting import eventually
 
 
 async def test_a_job_that_sleeps_because_the_wall_clock_went_back_is_scheduled_anew(
@@ -60,11 +61,14 @@ async def test_jobs_run_though_the_wall_clock_stands_still(monkeypatch: pytest.M
         monkeypatch.setattr(module, "datetime", StandsStill)
     scheduler = Scheduler([Job("slow", "its work", 0.01, begin)], FakeWorkflow(), FakeClock())
     scheduler.start()
+    running = scheduler._scheduler._executors["default"]._instances
     for _ in range(2):
         begun.clear()
         scheduler._began_at_s["slow"] = asyncio.get_running_loop().time() - 60
         scheduler._look_after()
-        await asyncio.wait_for(begun.wait(), 10)
+        await asyncio.wait_for(begun.wait(), 5)
+        # No round is begun beside one whose end APScheduler has not noted yet.
+        await eventually(lambda: not running, "the end of a round")
     await scheduler.stop(1)
 
 
