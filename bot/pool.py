@@ -133,7 +133,7 @@ class _Loop(asyncio.SelectorEventLoop):
             super().set_default_executor(executor)
 
     async def shutdown_default_executor(self, *args: Any, **named: Any) -> None:
-        """End the threads of our pool; a tool cannot. From Python 3.12 on asyncio gives a timeout."""
+        """End the threads of our pool; a tool cannot. Python 3.12 and newer give a timeout."""
         if not self._is_theirs("may not end the threads of the bot"):
             await super().shutdown_default_executor(*args, **named)
 
