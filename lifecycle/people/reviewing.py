@@ -19,12 +19,11 @@ from lifecycle.people.acts import (
     ignored,
     review_details,
     review_of,
-    shown_version,
 )
+from lifecycle.people.as_judged import judged_by_now, seen_as_judged
 from lifecycle.people.early import complete_early
 from lifecycle.people.overtaken import (
     heard_details,
-    judged_anew_since,
     not_taken_back_since,
     note_off,
     tell_of_newer,
@@ -53,10 +52,11 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     _fit_to_be_approved(tx, proposal, act)
     if proposal.state is State.EXECUTING:
         return complete_early(tx, moment, proposal, act)
+    judged_by_now(moment, proposal)
     before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal)
     if person in before:
         return _counted_anew(tx, moment, proposal, act)
-    _seen_as_judged(tx, moment, proposal, act)
+    seen_as_judged(tx, moment, proposal, act)
     tx.reviews.add(review_of(proposal, moment, act, person, Decision.APPROVE))
     return _counted(tx, moment, proposal, act, person)
 
@@ -182,7 +182,8 @@ def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
         )
     if proposal.opener is not None:
         return decided(tx, moment, act, proposal)
-    _seen_as_judged(tx, moment, proposal, act)
+    judged_by_now(moment, proposal)
+    seen_as_judged(tx, moment, proposal, act)
     by = Identity(ActorKind.AGENT, act.sender.id or "")
     opened = amend(
         tx,
@@ -252,30 +253,6 @@ def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
             "The database was brought back from a copy, and this ✅ may be from before; what it "
             "opened may be done. Where it still has to be done, take the ✅ off and give it again, "
             f"or type: approve {proposal.proposal_id}",
-        )
-
-
-def _seen_as_judged(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> None:
-    """Refuse a ✅ given before its giver could see what is decided on now.
-
-    That is a ✅ from a card that may have shown an older judgement, or a command that was on its
-    way when it was judged anew.
-    """
-    shown = shown_version(tx, act)
-    seen = act.seen_version
-    asked_before = shown is None and seen is not None and seen < proposal.anew_version
-    if asked_before or judged_anew_since(tx, moment, proposal, act):
-        raise ReviewRefused(
-            "stale_card",
-            "It was judged anew while your approval was on its way; nothing was counted. Look at "
-            f"it, then type again: approve {proposal.proposal_id}",
-        )
-    if shown is not None and shown < proposal.anew_version:
-        raise ReviewRefused(
-            "stale_card",
-            "It was judged anew, and your card may not have shown that when you approved; nothing "
-            "was counted. Look at the card again once it is up to date, then take the ✅ off and "
-            f"put it there again, press Approve again, or type: approve {proposal.proposal_id}",
         )
 
 
