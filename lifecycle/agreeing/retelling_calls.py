@@ -115,6 +115,7 @@ def looked_at(told: Told, entry: AuditEntry) -> None:
             if told.verb == Verb.EXECUTE:  # commit was due, not called: the tool has none any more
                 told.verb, told.attempt = Verb.COMMIT.value, 1
                 _claimed_untold(told.call)
+                _never_called(told.call, entry)
             told.outcome = Outcome.FAILED.value
         case Attention.ROLLBACK_INCOMPLETE:
             told.outcome = Outcome.FAILED.value
@@ -167,6 +168,12 @@ def _doubt(call: ToldCall, doubted: bool | Untold) -> None:
     """Note whether an earlier call is in doubt; once that is untold it stays untold."""
     if call.doubted is not UNTOLD:
         call.doubted = doubted
+
+
+def _never_called(call: ToldCall | None, entry: AuditEntry) -> None:
+    """Note that no commit is in doubt before one was called; older entries do not tell that."""
+    if call is not None:
+        _doubt(call, entry.event.details.get("doubted", call.doubted))
 
 
 def _claimed_untold(call: ToldCall | None) -> None:

@@ -122,12 +122,15 @@ def _not_committable(
     tx: Transaction, moment: Moment, proposal: Proposal, cause: Cause, why: str
 ) -> Proposal:
     """Call for a person: by its new config the tool has no commit for what it staged, or another
-    one than people saw."""
+    one than people saw.
+
+    The commit was not called: what was in doubt of the execution is known, and says nothing of it.
+    """
     execution = proposal.execution
     if execution is None:
         return proposal
-    due = replace(execution, verb=Verb.COMMIT, attempt=1, tries=1, cause=cause)
-    return commit_failed(tx, moment, proposal.but(execution=due), why)
+    due = replace(execution, verb=Verb.COMMIT, attempt=1, tries=1, cause=cause, doubted=False)
+    return commit_failed(tx, moment, proposal.but(execution=due), why, {"doubted": False})
 
 
 def _changed_behind_our_back(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -50,8 +50,15 @@ def _or_before(execution: Execution) -> str:
     return ", or of an attempt before it," if earlier else ""
 
 
-def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
-    """Call for a person: the stage was not committed; both retry and roll back are open."""
+def commit_failed(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    why: str,
+    details: Mapping[str, Any] | None = None,
+) -> Proposal:
+    """Call for a person: the stage was not committed; both retry and roll back are open. The entry
+    tells `details`, too."""
     execution = proposal.execution
     if execution is None:
         return proposal
@@ -63,6 +70,7 @@ def commit_failed(tx: Transaction, moment: Moment, proposal: Proposal, why: str)
         f"{_sentence(why)} Nothing was carried out yet: retry {proposal.proposal_id}, or "
         f"roll-back {proposal.proposal_id} <reason>.",
         tool_of(proposal),
+        details,
         execution=replace(execution, outcome=Outcome.FAILED, explanation=why),
     )
 
