@@ -179,13 +179,13 @@ def start_execution(
 
 
 def _begun_as(execution: Execution, tool: ToolPolicy) -> dict[str, Any]:
-    """Return what the entry tells; of a tool that commits later also how it is called."""
+    """Return what the entry tells: of what we carry out also how its tool is called."""
     told = {
         "window_closes_at_ms": execution.window_closes_at_ms,
         "by_agent": execution.by_agent,
         "deferred": execution.deferred,
     }
-    return told | ({"call": call_print_of(tool)} if tool.deferred else {})
+    return told | ({} if execution.by_agent else {"call": call_print_of(tool)})
 
 
 def _execution(

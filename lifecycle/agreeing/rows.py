@@ -121,9 +121,9 @@ def handed_back_as_told(tx: Transaction, proposal: Proposal, called: Execution) 
 
 def begun_with(tx: Transaction, proposal: Proposal) -> str | None:
     """Return the fingerprint of the call, by the config under which it began, or a person had it
-    begin anew, as the trail tells.
+    begin, or be taken back, anew, as the trail tells.
 
-    None if it does not: for a tool that commits nothing, and where an older version began it.
+    None if it does not: for what an agent carries out, and where an older version began it.
     """
     told = (
         entry.event.details.get("call") for entry in reversed(tx.audit.of(proposal.proposal_id))

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 from lifecycle import permit as permits
 from lifecycle.agreeing.rows import begun_with, handed_back_as_told
@@ -39,6 +39,10 @@ _TOO_LATE: Final = (
     "checked may not hold any more, and the window has begun long ago. Propose it again."
 )
 _GONE: Final = "is no longer configured."
+_ELSEWHERE: Final = (
+    ", so it might take back something else, or nothing: put the former config back before a "
+    "retry, which calls it as it is by then."
+)
 _NOT_AS_TOLD: Final = (
     "What the tool would be handed back is not what the trail tells that it answered, so it was "
     "not called. Somebody changed the database. Take it back by hand."
@@ -183,17 +187,33 @@ class Carrier:
     async def _config_objection(
         self, proposal: Proposal, called: Execution, token: str
     ) -> str | None:
-        """Return in words that a policy came since a commit was claimed by whose config the tool is
-        called otherwise than when this began; else None."""
+        """Return in words that by the config in force the tool is called otherwise than when this
+        began, so that it must neither commit nor take back what was done; else None."""
         claimed = permits.read(token, self.world.ring).policy_digest
-        if called.verb is not Verb.COMMIT or claimed == self.world.law.policy.digest:
-            return None  # whoever claimed it has compared, or a person has it called so
+        words = f"{proposal.tool} {CALLED_OTHERWISE}"
+        match called.verb:
+            case Verb.EXECUTE:
+                return None
+            case Verb.COMMIT if claimed == self.world.law.policy.digest:
+                return None  # whoever claimed it has compared, or a person has it called so
+            case Verb.COMMIT:
+                return None if await self._called_the_same(proposal) else f"{words}."
+            case Verb.ROLL_BACK if called.stages(by_config=True):
+                return None  # nothing was done, and what is discarded elsewhere is not committed
+            case Verb.ROLL_BACK:
+                same = await self._called_the_same(proposal)
+                return None if same else f"{words}{_ELSEWHERE}"
+            case _:
+                assert_never(called.verb)
+
+    async def _called_the_same(self, proposal: Proposal) -> bool:
+        """Return True if the config in force calls the tool as when this began, or as when a person
+        had it called again; also where an older version began it, and did not tell how."""
         began = await self.world.read_until_answered(
-            f"committing {proposal.proposal_id}", lambda tx: begun_with(tx, proposal)
+            f"the next call for {proposal.proposal_id}", lambda tx: begun_with(tx, proposal)
         )
         tool = self.world.law.policy.tools.get(proposal.tool)
-        same = began is None or (tool is not None and call_print_of(tool) == began)
-        return None if same else f"{proposal.tool} {CALLED_OTHERWISE}."
+        return began is None or (tool is not None and call_print_of(tool) == began)
 
     def _policy_of(self, permit: permits.Permit, called: Execution) -> str:
         """Return the policy digest that the permit must have.

@@ -96,7 +96,10 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
         # What is done now can be taken back from now on, however long ago it was first tried.
         opens_ms, closes_ms = moment.now_ms, moment.now_ms + proposal.window_s * 1000
         again = replace(again, window_opens_at_ms=opens_ms, window_closes_at_ms=closes_ms)
-    return _begin(tx, moment, proposal, again, EventKind.CALLED_AGAIN, by, {"doubted": doubted})
+    told: dict[str, Any] = {"doubted": doubted}
+    if person and execution.verb is Verb.ROLL_BACK and tool is not None:
+        told["call"] = call_print_of(tool)  # from now on it is taken back as this person has it
+    return _begin(tx, moment, proposal, again, EventKind.CALLED_AGAIN, by, told)
 
 
 def _claim(
@@ -113,6 +116,17 @@ def _claim(
     claimed = replace(execution, verb=verb, attempt=1, tries=1, cause=cause, doubted=False)
     told = {**(details or {}), "words": cause.words}
     return _begin(tx, moment, proposal, claimed, _CLAIMS[verb], cause.by, told)
+
+
+def _which(execution: Execution) -> dict[str, Any]:
+    """Return what the entry of every claim tells: which call it is, and until when its window is
+    open (ms UTC)."""
+    return {
+        "verb": execution.verb.value,
+        "attempt": execution.attempt,
+        "tries": execution.tries,
+        "window_closes_at_ms": execution.window_closes_at_ms,
+    }
 
 
 def _called_as(execution: Execution, tool: ToolPolicy | None) -> dict[str, Any]:
@@ -157,10 +171,7 @@ def _begin(
         sender=decided_by(tx, proposal.proposal_id, cause.by, execution.verb) if cause else None,
         details={
             **details,
-            "verb": execution.verb.value,
-            "attempt": execution.attempt,
-            "tries": execution.tries,
-            "window_closes_at_ms": execution.window_closes_at_ms,
+            **_which(execution),
             **_called_as(execution, tool),
         },
         execution=running,
