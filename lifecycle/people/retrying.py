@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from lifecycle.agreeing.rows import stands_as_told
+from lifecycle.agreeing.rows import begun_with, stands_as_told
+from lifecycle.authority import explain
 from lifecycle.calls.claiming import reclaim
-from lifecycle.calls.finishing import Concluded
+from lifecycle.calls.finishing import CALLED_OTHERWISE, Concluded
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
@@ -21,11 +22,13 @@ from lifecycle.people.settling import reviewed, reviewer, too_early
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome, Proposal, Verb
-from lifecycle.quorum import configured_tier
+from lifecycle.proposers import configured
+from lifecycle.quorum import configured_tier, may_approve
 from lifecycle.sentinel import Facts
 from lifecycle.text.masking import mask_text
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.fingerprints import call_print_of
 from lifecycle.verdicts.fits_tool import misfit
 
 _REPEATABLE: Final = frozenset(
@@ -47,10 +50,12 @@ def retry(
 ) -> Reviewed:
     """Repeat the failed verb with a new attempt and permit, unless Sentinel objects.
 
-    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, tool_blocked,
+    Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, own_proposal,
+    owner_of_agent (both where the tool is called otherwise than it was approved), tool_blocked,
     already_decided, frozen, digest_mismatch, permit_already_consumed, permit_expired, stale_card,
-    tool_mismatch, invalid_parameter, digest_not_allowed, rollback_not_available, or with the id of
-    the rule that objects; CheckAgain if `checked` is about another policy or other evidence.
+    tool_mismatch, invalid_parameter, digest_not_allowed, rollback_not_available, unknown_agent, a
+    code of authority (`explain`), or with the id of the rule that objects; CheckAgain if `checked`
+    is about another policy or other evidence.
     """
     proposal = found(tx, moment, act)
     by = reviewer(moment, proposal, act)
@@ -62,6 +67,7 @@ def retry(
     said_of_this_call(tx, moment, proposal, act.sender)
     if execution.verb is not Verb.ROLL_BACK:
         _may_act_again(tx, moment, proposal)
+        _called_as_approved(tx, moment, proposal, by.id)
         _sentinel_agrees(tx, moment, proposal, checked)
     again = {"verb": execution.verb.value, "attempt": execution.attempt + 1}
     record(tx, moment, EventKind.RETRIED, by, proposal=proposal, sender=act.sender, details=again)
@@ -127,13 +133,44 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             "The stored row no longer fits what was approved; it is not called again. Somebody "
             "changed the database.",
         )
+    _still_asked_for(moment, proposal, tool)
     _still_taken(proposal, tool)
     _may_begin_anew(moment, proposal)
 
 
+def _still_asked_for(moment: Moment, proposal: Proposal, tool: ToolPolicy) -> None:
+    """Raise ReviewRefused if an execution would begin anew for a proposer that the config does not
+    know any more, or that may not use the tool any more: what waits ends by that as well."""
+    if proposal.execution is None or proposal.execution.verb is not Verb.EXECUTE:
+        return
+    proposer = configured(moment.policy, proposal.actor)
+    explanation = explain(proposer, tool, proposal.read()) if proposer is not None else None
+    code = "unknown_agent" if explanation is None else explanation.reason_code
+    if code is not None:
+        raise ReviewRefused(
+            code,
+            f"By the new config {proposal.actor.id} may not use {proposal.tool} any more, so it is "
+            "not called again. Find out what happened, then settle "
+            f"{proposal.proposal_id} happened | did-not-happen",
+        )
+
+
+def _called_as_approved(tx: Transaction, moment: Moment, proposal: Proposal, person: str) -> None:
+    """Raise ReviewRefused if the config calls the tool otherwise than when this began, and this
+    person may not approve the proposal: nobody else has seen what would be called."""
+    tool = moment.policy.tools[proposal.tool]
+    if begun_with(tx, proposal) in (call_print_of(tool), None):
+        return
+    objection = may_approve(moment.policy, tool, proposal.actor, person)
+    if objection is not None:
+        code, words = objection
+        raise ReviewRefused(code, f"{proposal.tool} {CALLED_OTHERWISE}. {words}")
+
+
 def _still_taken(proposal: Proposal, tool: ToolPolicy) -> None:
-    """Raise ReviewRefused if the tool does not take the document any more, or has no commit for
-    what is to be committed: called all the same, it would answer that it succeeded."""
+    """Raise ReviewRefused if the tool does not take the document any more, has no commit for what
+    is to be committed (called all the same, it would answer that it succeeded), or can take nothing
+    back in the window that begins with the call."""
     verb = proposal.execution.verb if proposal.execution is not None else None
     if verb is Verb.COMMIT and not tool.deferred:
         raise ReviewRefused(
@@ -141,6 +178,15 @@ def _still_taken(proposal: Proposal, tool: ToolPolicy) -> None:
             f"By its new config {proposal.tool} commits nothing, so what it staged would not be "
             "carried out. Put a config in force by which it commits, and retry; or roll-back "
             f"{proposal.proposal_id} <reason>, or settle it if its outcome is unknown",
+        )
+    windowed = proposal.execution is not None and proposal.execution.windowed
+    if verb is Verb.EXECUTE and windowed and not tool.reversible:
+        raise ReviewRefused(
+            "rollback_not_available",
+            f"It was approved with a rollback window, and by its new config {proposal.tool} takes "
+            "nothing back, so it is not called again. Put a config in force by which it does, and "
+            "retry; or find out what happened, then settle "
+            f"{proposal.proposal_id} happened | did-not-happen",
         )
     fault = misfit(tool, proposal.read()) if verb is Verb.EXECUTE else None
     if fault is not None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lifecycle.policy import ActionType, ToolKind
+from lifecycle.policy import ActionType, Agent, ToolKind
 from lifecycle.ports import ToolDoubtful
 from lifecycle.state import State
-from tests.builders import PROD, REFUND, a_document, digest_value
+from tests.builders import PROD, REFUND, a_document, digest_value, the_agents
 from tests.fakes.tools import raising
 from tests.stories.forging import problems
 from tests.world import World
@@ -116,3 +116,31 @@ async def test_a_person_has_nothing_called_again_that_its_tool_takes_no_more(wor
     assert (reply.done, reply.code) == (False, "invalid_parameter")
     assert "parameters.version" in reply.words
     assert world.tool(TOOL).verbs() == ["execute"]
+
+
+@pytest.mark.parametrize(
+    ("agents", "code"),
+    [
+        ({}, "unknown_agent"),
+        ({"leila": replace(the_agents()["leila"], roles=frozenset({"reader"}))}, "missing_role"),
+    ],
+)
+async def test_a_person_has_nothing_called_again_for_a_proposer_who_may_not_ask_any_more(
+    world: World, agents: dict[str, Agent], code: str
+) -> None:
+    world.tool(TOOL).on["execute"] = raising(ToolDoubtful("cut off"))
+    await world.submits(PROD, proposal_id="p1")
+    await world.approves("ana", "p1")
+    before = world.workflow.policy.agents
+
+    await world.adopts(agents=agents)
+    reply = await world.workflow.retry("p1", world.sender("ben"))
+    await world.workflow.idle()
+
+    assert (reply.done, reply.code) == (False, code)
+    assert "settle p1" in reply.words
+    assert world.tool(TOOL).verbs() == ["execute"]
+    assert await problems(world) == []
+
+    await world.adopts(agents=before)
+    assert (await world.workflow.retry("p1", world.sender("ben"))).done
