@@ -247,8 +247,10 @@ def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy)
     document = ProposalDocument.of_bytes(proposal.document)  # read anew: a tool may change it
     # A copy, like the document: whatever a tool changes in it reaches no record.
     receipt = deepcopy(called.receipt)
-    if called.verb is Verb.ROLL_BACK and called.still_stands and receipt is not None:
+    takes_back = called.verb is Verb.ROLL_BACK
+    if takes_back and called.still_stands and receipt is not None:
         receipt = {**receipt, "still_stands": deepcopy(list(called.still_stands))}
+    asked = None if takes_back else document.time_window  # no agent cuts its roll back short
     return Call(
         verb=called.verb.value,
         proposal_id=proposal.proposal_id,
@@ -259,7 +261,7 @@ def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy)
         parameters=document.parameters,
         receipt=receipt,
         permit=token,
-        limit_s=call_limit_ms(tool.timeout_s, document.time_window) / 1000,
+        limit_s=call_limit_ms(tool.timeout_s, asked) / 1000,
     )
 
 

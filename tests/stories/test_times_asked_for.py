@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lifecycle.ports import ToolFailed
 from lifecycle.proposal import Verb
 from lifecycle.state import State
 from tests.builders import DAY_MS, MAIL, NOW_MS, PROD, REFUND
@@ -45,6 +46,23 @@ async def test_a_document_may_wait_longer_than_those_that_name_no_time(world: Wo
     await world.passes(minutes=24 * 60)
     ended = await world.proposal("patient")
     assert (ended.reason, ended.decided_at_ms) == ("expired", NOW_MS + 3 * DAY_MS)
+
+
+@pytest.mark.parametrize("ms", [10_000, 29_999])
+async def test_how_long_a_document_says_that_it_may_last_never_cuts_its_roll_back_short(
+    world: World, ms: int
+) -> None:
+    timeout_s = world.workflow.policy.tools["send-email"].timeout_s
+    await world.submits(time_window=begins_within(10) | {"max_duration_ms": ms})
+    await world.approves("ana", "p1")
+    world.tool("send-email").on["roll_back"] = raising(ToolFailed("busy"))
+    await world.rejects("ben", "p1")
+    await world.workflow.retry("p1", world.sender("ben"))
+    await world.workflow.idle()
+
+    called = world.tool("send-email").calls
+    assert [call.verb for call in called] == ["execute", "roll_back", "roll_back"]
+    assert [call.limit_s for call in called] == [ms / 1000, timeout_s, timeout_s]
 
 
 async def test_a_permit_to_begin_ends_with_the_time_that_the_document_names(world: World) -> None:
