@@ -17,6 +17,7 @@ from lifecycle.calls.calling import CallResult, call_tool
 from lifecycle.calls.claiming import Claim
 from lifecycle.calls.concluding import conclude
 from lifecycle.calls.finishing import CALLED_OTHERWISE, Concluded
+from lifecycle.calls.places import place_objection
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import PermitRefused
 from lifecycle.located import located
@@ -156,6 +157,7 @@ class Carrier:
             refused = self._objection_of_law(proposal, called)
             refused = refused or self._permit_objection(proposal, called, token)
             refused = refused or await self._config_objection(proposal, called, token)
+            refused = refused or await place_objection(self.world, proposal, called)
             if self.world.law is law:
                 return refused
 
