@@ -36,6 +36,7 @@ from bot.storage.sqlite import SqliteStore
 from bot.storage.stop_lines import others_wait
 from bot.tools.copies import CopiesMark, end_copies
 from bot.tools.leftovers import Leftovers
+from bot.tools.python import started_in
 from bot.tools.threads import beside
 from bot.tools.toolbox import ConfiguredToolbox
 from bot.troubles import EXPECTED
@@ -182,13 +183,7 @@ async def opened(
     No work of the past is taken up and no job runs. Tools are made in `making()`. Raises EXPECTED.
     """
     async with AsyncExitStack() as closing:
-        file = config.database_file
-        is_new = file is not None and not file.exists()
-        store = await open_store(config.database, config.folder)
-        closing.push_async_callback(store.close)
-        await check_brought_back(store, file)
-        if is_new:  # a start in a wrong folder would else go unnoticed
-            log.warning("There was no database %s: a new one was made.", file)
+        store = await _store(config, closing)
         clock = SystemClock()
         tools = await _tools(config, environment, clock.now_ms, closing, making)
         world = World(
@@ -201,6 +196,7 @@ async def opened(
             nonce=lambda: secrets.token_urlsafe(_NONCE_BYTES),
             law=Law(config.policy, sentinel_of(config)),
             public_url=config.intake.http.public_url,
+            started_in=started_in,
         )
         state = OwnState(config, clock.now_ms)
         closing.callback(state.close)
@@ -211,6 +207,17 @@ async def opened(
         closing.push_async_callback(workflow.shut_down)
         await resume_clock(world, await asyncio.to_thread(boot_id))
         yield App(config, workflow, tools, store, config, state, environment)
+
+
+async def _store(config: Config, closing: AsyncExitStack) -> ProposalStore:
+    file = config.database_file
+    is_new = file is not None and not file.exists()
+    store = await open_store(config.database, config.folder)
+    closing.push_async_callback(store.close)
+    await check_brought_back(store, file)
+    if is_new:  # a start in a wrong folder would else go unnoticed
+        log.warning("There was no database %s: a new one was made.", file)
+    return store
 
 
 async def _tools(

@@ -29,6 +29,7 @@ class Facts:
     - `evidence`: the recorded packets that the proposal names
     - `real_path`: follows links; returns the path unchanged if nothing can be looked at
     - `executing`: true for the check right before execution
+    - `started_in`: the folder in which the bot runs, "" if that is not known
     """
 
     now_ms: int
@@ -39,6 +40,7 @@ class Facts:
     evidence: Mapping[str, EvidencePacket] = field(default_factory=dict)
     real_path: Callable[[str], str] = _same_path
     executing: bool = False
+    started_in: str = ""
 
     def looking(self, real_path: Callable[[str], str]) -> Facts:
         """Return the same facts with another way to look at a path."""
@@ -51,6 +53,7 @@ class Facts:
             self.evidence,
             real_path,
             self.executing,
+            self.started_in,
         )
 
 

@@ -35,7 +35,8 @@ class Law:
 
 @dataclass(slots=True, kw_only=True)
 class World(Surroundings):
-    """The ports and all live state of the law. `nonce` gives unguessable strings.
+    """The ports and all live state of the law. `nonce` gives unguessable strings, `started_in` the
+    folder in which the bot runs, "" if that is not known.
 
     - `held`: ids of proposals of which a stop waits in the spool
     - `heard`: stops that were heard and are not processed yet
@@ -47,6 +48,7 @@ class World(Surroundings):
     nonce: Callable[[], str]
     law: Law
     public_url: str = ""
+    started_in: Callable[[], str] = lambda: ""
     held: set[str] = field(default_factory=set)
     heard: HeardStops = field(default_factory=HeardStops)
     hands: Hands = field(default_factory=Hands)

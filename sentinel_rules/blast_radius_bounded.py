@@ -6,12 +6,13 @@ What it checks:
     `parameters.updates` are within the constraint `allowed_fields` and outside `forbidden_fields`,
     and what is forbidden is so at any depth and however it is spelt (`Role`, `role.name`); any
     other constraint is one that the tool says it enforces. With or without an envelope: for a
-    tool with a root every path-like value of parameters, constraints and `target.resource_id` stays
+    tool with a root every path-like value of parameters, constraints and the target itself stays
     below it, without `..`, NUL, escapes, backslashes, a scheme, wildcards (`*`, `?`), options and
     what a shell replaces (`$HOME`, `` `id` ``), and so does the place that it really leads to. A
     tool of kind `command` or `python` runs on this machine: there a relative path in a field that
     is called one (`path`, `file`, `folder` and the like), and any that begins as the root does,
-    must lead below the root from the folder of the config, too.
+    must lead below the root from the folder of the config, too; for `python` also from the folder
+    in which the bot was started, where such a tool reads it.
 
 Why:
     A promise that nobody keeps must not look like one, and a path is judged by where it leads, not
@@ -27,7 +28,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, assert_never
 
 from pydantic import AfterValidator, Field, NonNegativeInt
 
@@ -35,7 +36,7 @@ from lifecycle.document import ProposalDocument, RiskEnvelope
 from lifecycle.paths import Parts, containers, dotted
 from lifecycle.policy import ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.text.field_names import words_of
+from lifecycle.text.field_names import readings_of
 from lifecycle.text.folding import folded
 from lifecycle.text.plain_paths import root_at
 from lifecycle.text.values import is_called_a_path, paths_of
@@ -48,9 +49,9 @@ _ENFORCED: Final = frozenset({_ALLOWED, _FORBIDDEN, "max_rows"})
 _UPDATES: Final = ("updates",)
 #: A shell or a tool may turn these into other paths, which nobody has checked. `[id].tsx` and
 #: `$slug.tsx` are names of files, and allowed.
-_REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-")
-#: Tools of these kinds run on this machine, from the folder of the config.
-_RUN_HERE: Final = frozenset({ToolKind.COMMAND, ToolKind.PYTHON})
+_REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-|=\s*(?:[/~]|\.\.?/)")
+#: The folder of the config, as `real_path` reads it.
+_OF_THE_CONFIG: Final = "."
 
 
 def _folder(root: str) -> str:
@@ -65,7 +66,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -123,7 +124,7 @@ def _fields(proposal: ProposalDocument) -> Iterator[Finding]:
     constraints = proposal.target.constraints
     bounded = constraints.get(_ALLOWED) is not None or constraints.get(_FORBIDDEN) is not None
     for key, updates in proposal.parameters.items() if bounded else ():
-        if updates is None or words_of(key) != _UPDATES:
+        if updates is None or _UPDATES not in readings_of(key):
             continue
         parts = ("parameters", key)
         if not isinstance(updates, dict):
@@ -174,7 +175,7 @@ def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
 
 
 def _paths(proposal: ProposalDocument, written: str, facts: Facts) -> Iterator[Finding]:
-    root = root_at(written, facts.real_path, read_here=facts.tool.kind in _RUN_HERE)
+    root = root_at(written, facts.real_path, _starts(facts))
     for place in paths_of(proposal):
         if _REPLACED.search(place.value):
             words = "A wildcard, a variable or an option is no path: write each path plainly."
@@ -182,6 +183,23 @@ def _paths(proposal: ProposalDocument, written: str, facts: Facts) -> Iterator[F
         elif not root.holds(place.value, called=is_called_a_path(place.parts)):
             words = f"This path does not stay below {written}: write a plain, whole path below it."
             yield Finding("path_outside_root", place.path, words)
+
+
+def _starts(facts: Facts) -> tuple[str, ...]:
+    """Return the folders from which the tool may read relative paths; empty if that is not here.
+
+    A program runs in the folder of the config. A class runs in the process of the bot, but may join
+    paths to the folder of its module.
+    """
+    match facts.tool.kind:
+        case ToolKind.COMMAND:
+            return (_OF_THE_CONFIG,)
+        case ToolKind.PYTHON:
+            return (_OF_THE_CONFIG, facts.started_in)
+        case ToolKind.EMAIL | ToolKind.WEBHOOK | ToolKind.AGENT | None:
+            return ()
+        case _:
+            assert_never(facts.tool.kind)
 
 
 def _case(title: str, changes: Any, code: str | None = None, /, **tool: Any) -> RuleCase:
@@ -238,6 +256,11 @@ BlastRadiusBounded.fails = (
     _case("a field outside", _enveloped({"allowed_fields": ["phone"]}), "field_not_allowed"),
     _case("a forbidden field", _enveloped({"forbidden_fields": ["email"]}), "field_not_allowed"),
     _case("one in odd case", _enveloped({"forbidden_fields": ["eMail"]}), "field_not_allowed"),
+    _case(
+        "a name of updates in odd case",
+        _enveloped({"forbidden_fields": ["email"]}) | {"parameters": {"uPDATES": {"email": "x"}}},
+        "field_not_allowed",
+    ),
     _case("an effect in odd case", _enveloped(forbidden_effects=["Email"]), "effect_not_allowed"),
     _case("an empty promise", _enveloped({"max_amount": 5}), "constraint_not_enforced"),
     *(
@@ -259,6 +282,7 @@ BlastRadiusBounded.fails = (
             ("a wildcard, which follows links", "/srv/work/*/x"),
             ("a variable", "$HOME/x"),
             ("an option", "--no-preserve-root"),
+            ("a word that an option is", "of=/etc/passwd"),
             ("a home", "~/x"),
             ("another system's slash", "old\\..\\..\\x"),
         )

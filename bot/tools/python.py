@@ -152,6 +152,15 @@ class PythonTool:
         return answer
 
 
+def started_in() -> str:
+    """Return the folder in which this process runs, where the classes of tools read relative paths;
+    "" if it was removed, in which case there is nothing for them to read."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
+
+
 class _Places:
     """Counts the plain calls of one tool that are under way, also those whose time is over.
 

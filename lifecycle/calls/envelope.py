@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lifecycle.proposal import Proposal
+from lifecycle.text.folding import folded
 
 
 def envelope_excess(proposal: Proposal, receipt: Mapping[str, Any] | None) -> str | None:
@@ -24,7 +25,8 @@ def envelope_excess(proposal: Proposal, receipt: Mapping[str, Any] | None) -> st
             f"{envelope.max_affected_records}"
         )
     effects = receipt.get("effects")
-    allowed = set(envelope.allowed_side_effects) - set(envelope.forbidden_effects)
+    forbidden = set(map(folded, envelope.forbidden_effects))  # however it is spelt, as for the rule
+    allowed = {each for each in envelope.allowed_side_effects if folded(each) not in forbidden}
     if effects is not None and not _are_among(effects, allowed):
         return "it reports effects that the envelope does not allow"
     return None

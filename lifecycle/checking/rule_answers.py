@@ -48,4 +48,5 @@ def _same_but_for_the_time(one: Facts, other: Facts) -> bool:
         and one.spent == other.spent
         and one.evidence == other.evidence
         and one.executing == other.executing
+        and one.started_in == other.started_in
     )

@@ -190,8 +190,10 @@ class Gatekeeper:
         executing: bool,
     ) -> Facts:
         """Gather what the rules may know, within a unit or a view."""
-        real_path = self.world.toolbox.real_path
-        return gather(tx, moment, proposal, tool, real_path, executing=executing)
+        real_path, started_in = self.world.toolbox.real_path, self.world.started_in()
+        return gather(
+            tx, moment, proposal, tool, real_path, executing=executing, started_in=started_in
+        )
 
     async def _verdict(
         self, proposal: Proposal, facts: Facts, subset: frozenset[str] | None = None

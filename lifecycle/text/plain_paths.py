@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 from unicodedata import category, normalize
@@ -36,18 +36,29 @@ def is_below(path: str, root: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """A folder from which a tool reads relative paths; `begins` are the names there that lead to
+    the root, as it is written and as it really is, None if every name is in the root."""
+
+    folder: str
+    begins: frozenset[str] | None
+
+    def leads(self, path: str) -> bool:
+        """Return True if a relative path begins as the root does."""
+        return self.begins is None or _first(posixpath.normpath(path)) in self.begins
+
+
+@dataclass(frozen=True, slots=True)
 class Root:
     """A folder below which a tool's paths stay, as the config writes it and where it really is.
 
-    `start` is where the tool reads relative paths from, "" if that is not on this machine; `begins`
-    are the folders there that lead to the root, as it is written and as it really is. `real_path`
+    `starts` are empty if the tool reads relative paths elsewhere than on this machine. `real_path`
     follows links.
     """
 
     written: str
     real: str
-    start: str
-    begins: frozenset[str]
+    starts: tuple[Start, ...]
     real_path: Callable[[str], str]
 
     def holds(self, path: str, *, called: bool) -> bool:
@@ -61,23 +72,32 @@ class Root:
             return False
         if not is_below(self.real_path(whole), self.real):
             return False
-        if path.startswith("/") or not self.start:
+        if path.startswith("/"):
             return True
-        is_word = not called and _first(posixpath.normpath(path)) not in self.begins
-        return is_word or is_below(self.real_path(path), self.real)
+        return all(
+            is_below(self.real_path(posixpath.join(start.folder, path)), self.real)
+            for start in self.starts
+            if called or start.leads(path)
+        )
 
 
-def root_at(written: str, real_path: Callable[[str], str], *, read_here: bool) -> Root:
-    """Return a root with what is looked up once; `read_here` if a tool of this machine reads it."""
-    real, start = real_path(written), real_path(".")
-    if not read_here or not start.startswith("/"):  # nothing can be looked at
-        return Root(written, real, "", frozenset(), real_path)
+def root_at(written: str, real_path: Callable[[str], str], folders: Iterable[str]) -> Root:
+    """Return a root with what is looked up once; `folders` are those from which a tool of this
+    machine may read relative paths, and of which the absolute ones can be looked at."""
+    real, starts = real_path(written), dict.fromkeys(map(real_path, filter(None, folders)))
+    found = tuple(_start(each, written, real, real_path) for each in starts if each[:1] == "/")
+    return Root(written, real, found, real_path)
+
+
+def _start(start: str, written: str, real: str, real_path: Callable[[str], str]) -> Start:
+    if start == real or is_below(start, real):
+        return Start(start, None)
     begins, folder = {_first(posixpath.relpath(real, start))}, written
     while folder != posixpath.dirname(folder):
         folder, name = posixpath.split(folder)
         if real_path(folder) == start:  # its real path may be elsewhere, if there is a link below
             begins.add(name)
-    return Root(written, real, start, frozenset(begins), real_path)
+    return Start(start, frozenset(begins))
 
 
 def _first(path: str) -> str:

@@ -38,6 +38,8 @@ _DEEPEST_PIECE: Final = 4
 #: Below these the agent chooses the names of fields, so that a name counts as a text, too.
 _FREE: Final = (("parameters",), ("target", "constraints"))
 _PRECONDITIONS: Final = "preconditions"
+#: What names a target; a tool is handed all of it.
+_TARGET: Final = ("resource_type", "resource_id", "domain")
 
 _PATHS: Final = frozenset(
     """
@@ -212,11 +214,13 @@ def paths_in(parameters: Mapping[str, Any]) -> Iterator[Place]:
 
 
 def paths_of(document: ProposalDocument) -> Iterator[Place]:
-    """Yield every path-like value of parameters and constraints, and of the target's own name."""
+    """Yield every path-like value of parameters and constraints, and of what names the target."""
     yield from paths_in(document.parameters)
     yield from _paths_below(document.target.constraints, _FREE[1], is_path=False)
-    if _is_written_like_a_path(document.target.resource_id):
-        yield Place(("target", "resource_id"), document.target.resource_id)
+    for name in _TARGET:
+        value = getattr(document.target, name)
+        if _is_written_like_a_path(value):
+            yield Place(("target", name), value)
 
 
 def is_called_a_path(parts: Parts) -> bool:

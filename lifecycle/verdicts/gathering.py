@@ -23,6 +23,7 @@ def gather(
     real_path: Callable[[str], str],
     *,
     executing: bool,
+    started_in: str = "",
 ) -> Facts:
     """Return the facts for one check of `proposal` under `tool`."""
     return Facts(
@@ -34,6 +35,7 @@ def gather(
         evidence=evidence_named(tx, proposal),
         real_path=real_path,
         executing=executing,
+        started_in=started_in,
     )
 
 

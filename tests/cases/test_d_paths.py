@@ -100,6 +100,8 @@ def test_D08_whatever_looks_like_a_path_is_one(parameters: dict[str, Any], path:
         ({"constraints": {"only": ["x y/../.."]}}, "target.constraints.only[0]"),
         ({"resource_id": "/etc/passwd"}, "target.resource_id"),
         ({"resource_id": "../leads"}, "target.resource_id"),
+        ({"domain": "../../etc"}, "target.domain"),
+        ({"resource_type": "/etc/cron.d"}, "target.resource_type"),
     ],
 )
 def test_D08_the_target_stays_below_the_root_as_well(changes: dict[str, Any], path: str) -> None:
@@ -193,6 +195,46 @@ def test_D08_a_root_that_is_a_link_is_begun_by_its_own_name_and_by_its_real_one(
     assert codes("data/records-evil/x") == {"path_outside_root"}
     assert codes("data/other") == {"path_outside_root"}
     assert codes("data/records/x") == codes("store/x") == codes("text/html") == set()
+
+
+@pytest.mark.parametrize(
+    ("path", "passes"),
+    [("data/records/a", False), ("data/records/sub/x", False), ("{root}/a", True)],
+)
+def test_D08_a_class_reads_a_relative_path_where_the_bot_was_started(
+    tmp_path: Path, path: str, passes: bool
+) -> None:
+    """It was judged from the folder of the config alone, and read from another."""
+    root, started = tmp_path / "config" / "data" / "records", tmp_path / "started"
+    for folder in (root, started / "data" / "records"):
+        folder.mkdir(parents=True)
+    rule = sentinel_with("blast_radius_bounded", roots={"delete-data": str(root)})
+    document = deletion(path=path.format(root=root))
+    looked = {"real_path": lambda way: os.path.realpath(tmp_path / "config" / way)}
+
+    def codes(kind: ToolKind, folder: Path) -> set[str]:
+        tool = replace(the_tools()["delete-data"], kind=kind)
+        facts = {**looked, "tool": tool, "started_in": str(folder)}
+        return {code for _, code, _ in found(document, rule, **facts)}
+
+    assert codes(ToolKind.PYTHON, started) == (set() if passes else {"path_outside_root"})
+    assert codes(ToolKind.PYTHON, tmp_path / "config") == set(), "it was started there"
+    assert codes(ToolKind.COMMAND, started) == set(), "a program runs in the folder of the config"
+
+
+def test_D08_from_a_folder_below_the_root_every_relative_path_is_looked_at(tmp_path: Path) -> None:
+    """Only names that lead to the root from outside of it were."""
+    start = tmp_path / "root" / "config"
+    start.mkdir(parents=True)
+    (start / "link").symlink_to(tmp_path)
+    rule = sentinel_with("blast_radius_bounded", roots={"delete-data": str(start.parent)})
+
+    def codes(what: str) -> set[str]:
+        looked = {"real_path": lambda way: os.path.realpath(start / way)}
+        return {code for _, code, _ in found(deletion(what=what), rule, **looked)}
+
+    assert codes("link/secret.csv") == {"path_outside_root"}
+    assert codes("old/a.csv") == set()
 
 
 def test_D08_a_wildcard_is_told_to_be_written_out() -> None:

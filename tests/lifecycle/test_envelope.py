@@ -39,6 +39,13 @@ def test_any_other_effect_is_an_excess_whatever_it_is_made_of(effects: Any) -> N
     )
 
 
+def test_an_effect_is_forbidden_in_a_receipt_however_it_is_spelt_as_the_rule_has_it() -> None:
+    envelope = ENVELOPE | {"allowed_side_effects": ["Payment"]}
+    proposal = a_proposal(a_document(MAIL, risk_envelope=envelope))
+
+    assert envelope_excess(proposal, {"effects": ["Payment"]}) is not None
+
+
 @pytest.mark.parametrize(
     ("records", "words"),
     [(3, "3"), (-1, "-1"), (1.5, "1.5"), (True, "no number of"), ("9" * 999, "no number of")],
