@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from lifecycle.errors import Fault
 from lifecycle.paths import Parts, containers, dotted
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.text.field_names import ends_in, readings_of
+from lifecycle.text.values import recipients_in
 from lifecycle.tier import Tier
 
 _KEYS: Final = frozenset({"s256", "excerpt", "media_type"})
@@ -27,11 +28,19 @@ _SEEN_WHOLE: Final = frozenset(
 )
 
 
+#: Stands for the text of a digest where it is asked whether that text is a recipient.
+_SOMEBODY: Final = "somebody@somewhere.example"
+
+
 def digests_in(parameters: Mapping[str, Any]) -> Iterator[tuple[Parts, Mapping[str, Any]]]:
     """Yield each digest that stands in place of a value, with its place below `parameters`."""
     for parts, value in containers(dict(parameters)):
-        if parts and isinstance(value, dict) and "s256" in value and _KEYS.issuperset(value):
+        if parts and _is_digest(value):
             yield parts, value
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, dict) and "s256" in value and _KEYS.issuperset(value)
 
 
 def digest_faults(tool: ToolPolicy, tier: Tier, parameters: Mapping[str, Any]) -> list[Fault]:
@@ -41,20 +50,47 @@ def digest_faults(tool: ToolPolicy, tier: Tier, parameters: Mapping[str, Any]) -
     amounts or targets, and only well-formed: 43 characters of base64url, with excerpt and media
     type as strings.
     """
+    digests = list(digests_in(parameters))
+    recipients = _recipients(parameters) if digests else frozenset()
     found = (
         _fault(parts, why)
-        for parts, value in digests_in(parameters)
-        if (why := _why_not(tool, tier, parts, value))
+        for parts, value in digests
+        if (why := _why_not(tool, tier, parts, value, recipients))
     )
     return list(islice(found, _MOST_FAULTS))
 
 
-def _why_not(tool: ToolPolicy, tier: Tier, parts: Parts, value: Mapping[str, Any]) -> str | None:
+def _recipients(parameters: Mapping[str, Any]) -> frozenset[Parts]:
+    """Return the places in which a text with an @ is a recipient to the rules (`to_email`, the
+    `value` beside a `name` of `Bcc`): the rules judge a digest's text only when it is presented,
+    and people, who approve before that, do not see it."""
+    texts = {key: _with_texts(item) for key, item in parameters.items()}
+    content = {"parameters": texts}
+    return frozenset(place.parts[1:] for place in recipients_in(content))
+
+
+def _with_texts(value: Any) -> Any:
+    """Return the parameters with an address in place of each digest."""
+    if _is_digest(value):
+        return _SOMEBODY
+    if isinstance(value, Mapping):
+        return {key: _with_texts(item) for key, item in value.items()}
+    return [_with_texts(item) for item in value] if isinstance(value, list) else value
+
+
+def _why_not(
+    tool: ToolPolicy,
+    tier: Tier,
+    parts: Parts,
+    value: Mapping[str, Any],
+    recipients: Collection[Parts],
+) -> str | None:
     if tool.kind is not ToolKind.AGENT:
         return f"{tool.name} acts on the value itself: send it whole."
     if tier not in _STRICT_TIERS:
         return "Only what people confirm may carry digests: send the value whole."
-    if any(isinstance(part, str) and _must_be_seen(part) for part in parts):
+    named = any(isinstance(part, str) and _must_be_seen(part) for part in parts)
+    if named or parts in recipients:
         return "Recipients, amounts and targets are always sent whole."
     s256 = value["s256"]
     if not isinstance(s256, str) or not _S256.fullmatch(s256):

@@ -33,6 +33,33 @@ def test_recipients_amounts_and_targets_never_hide_behind_a_digest(key: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("parameters", "path"),
+    [
+        ({"to_email": {"s256": S256}}, "to_email"),
+        ({"cc_list": ["pat@partner.example", {"s256": S256}]}, "cc_list[1]"),
+        ({"mailto": {"s256": S256}}, "mailto"),
+        ({"fields": [{"name": "Bcc", "value": {"s256": S256}}]}, "fields[0].value"),
+        ({"people": [{"type": "cc", "email": {"s256": S256}}]}, "people[0].email"),
+        ({"headers": {"X-Copy": {"s256": S256}}}, "headers.X-Copy"),
+    ],
+)
+def test_what_the_rules_take_for_a_recipient_never_hides_behind_a_digest(
+    parameters: dict[str, Any], path: str
+) -> None:
+    """People approved it unseen; the rules judged it only when it was presented."""
+    parameters = REFUND["parameters"] | parameters
+    assert faults_of(a_document(REFUND, parameters=parameters)) == [
+        ("digest_not_allowed", f"parameters.{path}")
+    ]
+
+
+def test_a_digest_beside_a_recipient_may_stand_where_nobody_is_named() -> None:
+    fields = {"fields": [{"name": "Subject", "value": {"s256": S256}}], "to": "pat@partner.example"}
+    parameters = REFUND["parameters"] | fields
+    assert accepted(REFUND, parameters=parameters).document.parameters == parameters
+
+
+@pytest.mark.parametrize(
     "value",
     [{"s256": "short"}, {"s256": 7}, {"s256": S256, "excerpt": 7}, {"s256": S256 + "\n"}],
 )
