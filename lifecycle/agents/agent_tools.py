@@ -16,6 +16,7 @@ from lifecycle.agents.redemption import approved_parameters, verify_parameters
 from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.rows import may_begin_as_told
 from lifecycle.answers import Reply, Sender
+from lifecycle.canonical import canonical_bytes
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.event_kinds import EventKind
@@ -109,7 +110,9 @@ async def _judged(
         return None
     verify_parameters(parameters, approved_parameters(proposal.r3_document, proposal.r3_s256))
     actual = proposal.read().model_copy(update={"parameters": parameters})
-    shown = replace(proposal, document=actual.model_dump_json(exclude_unset=True).encode())
+    # In the form in which it was judged before: 100.0 is the 100 that people approved.
+    document = canonical_bytes(actual.model_dump(mode="json", exclude_unset=True))
+    shown = replace(proposal, document=document)
     return await gatekeeper.check(shown, executing=True)
 
 

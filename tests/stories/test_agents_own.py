@@ -184,3 +184,16 @@ async def test_a_text_that_people_did_not_see_and_would_ask_about_goes_back_to_t
     asked = await world.proposal(proposal_id)
     assert not reply.done
     assert (asked.state, asked.opener, asked.permit_waits) == (State.SENTINEL_APPROVED, None, False)
+
+
+async def test_a_number_is_judged_in_the_form_that_people_approved_however_it_is_presented(
+    world: World,
+) -> None:
+    """A whole number written as 100.0 was refused as ambiguous, and what was approved was ended."""
+    parameters = {"order": "17", "amount_minor": 100.0, "currency": "USD"}
+    proposal_id = await permitted(world, parameters=parameters)
+
+    reply = await world.workflow.redeem(await the_permit(world), parameters, world.sender("leila"))
+
+    assert reply.done, reply.words
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING
