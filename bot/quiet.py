@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lifecycle.review import Absent
+
 
 class Quiet:
     """Implements the port Notifier without a platform."""
@@ -33,7 +35,7 @@ class Quiet:
 
     async def lost_members(
         self, people: Iterable[str], *, only_certain: bool = False
-    ) -> frozenset[str]:
+    ) -> frozenset[Absent]:
         """Return nobody: membership is read by the running bot."""
         del people, only_certain
         return frozenset()

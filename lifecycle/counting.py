@@ -7,18 +7,19 @@ from collections.abc import Collection, Sequence
 from lifecycle.policy import Policy
 from lifecycle.proposal import Proposal
 from lifecycle.quorum import may_approve
-from lifecycle.review import Decision, Review
+from lifecycle.review import Absent, Decision, Review
 
 
 def approvals(
     reviews: Sequence[Review],
     policy: Policy,
     proposal: Proposal,
-    lost: Collection[str] = (),
+    lost: Collection[Absent] = (),
 ) -> list[str]:
     """Return the people whose approval counts, each once, in the order in which they approved.
 
-    `lost` are people whose membership cannot be confirmed when the quorum is counted.
+    `lost` are people, and accounts of theirs, whose membership cannot be confirmed when the quorum
+    is counted: an approval counts only by the account that gave it.
     """
     tool = policy.tools.get(proposal.tool)
     if tool is None:
@@ -29,7 +30,13 @@ def approvals(
         for review in reviews
         if review.counts
         and review.decision is Decision.APPROVE
-        and review.person not in lost
+        and not is_lost(lost, review.person, review.surface)
         and (review.reason.strip() or not needs_reason)
     )
     return [p for p in people if may_approve(policy, tool, proposal.actor, p) is None]
+
+
+def is_lost(lost: Collection[Absent], person: str | None, surface: str) -> bool:
+    """Return whether an approval of this person, given on this surface, counts for nobody: they are
+    a member nowhere, or the account there is not, which others may use by now."""
+    return person in lost or (person, surface) in lost

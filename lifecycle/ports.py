@@ -24,6 +24,7 @@ from lifecycle.books import (
     Uses,
 )
 from lifecycle.proposal_book import Proposals
+from lifecycle.review import Absent
 
 __all__ = [
     "AuditTrail",
@@ -214,9 +215,10 @@ class Notifier(Protocol):
 
     async def lost_members(
         self, people: Iterable[str], *, only_certain: bool = False
-    ) -> frozenset[str]:
+    ) -> frozenset[Absent]:
         """Return which of these people are a member on no surface: they left, are banned, or cannot
-        be read. Whoever has an account on none is not among them.
+        be read; and of which surfaces their account is none. Whoever has an account on none is not
+        among them.
 
         With `only_certain` those whose membership merely cannot be read are left out (ADR 0011).
         """

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 #: Reasons of ends that a person's ❌ decided: words for it may still follow.
 BY_A_CROSS: Final = frozenset({"rejected_by_person", "rolled_back_by_person"})
+
+#: Who is no member now: a person on every surface, or (person, surface) on that one alone.
+Absent: TypeAlias = str | tuple[str, str]
 
 
 class Decision(StrEnum):

@@ -38,6 +38,7 @@ from lifecycle.policy import (
 from lifecycle.ports import Call, ProposalStore, Tool, Transaction
 from lifecycle.posted_cards import note_card
 from lifecycle.proposal import ActorKind
+from lifecycle.review import Absent
 from lifecycle.tier import Tier
 from lifecycle.workflow import Workflow
 from lifecycle.world import Law, World
@@ -107,7 +108,7 @@ class QuickNotifier:
 
     async def lost_members(
         self, people: Iterable[str], *, only_certain: bool = False
-    ) -> frozenset[str]:
+    ) -> frozenset[Absent]:
         """Return nobody: no member has left."""
         return frozenset()
 

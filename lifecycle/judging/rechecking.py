@@ -28,6 +28,7 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.proposers import configured
 from lifecycle.quorum import within_reach
+from lifecycle.review import Absent
 from lifecycle.state import State
 from lifecycle.text.masking import mask_text
 from lifecycle.tier import Puller, Tier
@@ -72,7 +73,7 @@ class JudgedAnew:
     verdict: Verdict | None
     before: Fingerprints | None
     after: Fingerprints
-    lost: Collection[str]
+    lost: Collection[Absent]
 
 
 def recheck(tx: Transaction, moment: Moment, proposal: Proposal, anew: JudgedAnew) -> Concluded:
@@ -223,7 +224,9 @@ def _restand(
     return note_judged(tx, moment, proposal, told, **changes)
 
 
-def _opener_stands(tx: Transaction, moment: Moment, fresh: Proposal, lost: Collection[str]) -> bool:
+def _opener_stands(
+    tx: Transaction, moment: Moment, fresh: Proposal, lost: Collection[Absent]
+) -> bool:
     """Return whether whoever opened the gate could still open it under this policy."""
     match fresh.opener_puller:
         case Puller.PERSON:

@@ -19,7 +19,7 @@ from lifecycle.ports import Transaction
 from lifecycle.posted_cards import CARD
 from lifecycle.proposal import Proposal
 from lifecycle.records import Card
-from lifecycle.review import Decision, Review
+from lifecycle.review import Absent, Decision, Review
 from lifecycle.state import State
 from lifecycle.text.masking import harmless, mask_text, plain_words, recorded_words
 
@@ -30,7 +30,7 @@ class Act:
 
     - `card`: the message it was done on, None for a command
     - `found_late`: it was found on a card afterwards, not delivered as an event
-    - `lost`: the people whose membership could not be confirmed
+    - `lost`: the people, and accounts of theirs, whose membership could not be confirmed
     - `unsure`: the sender is among the lost, though nobody said that they have left
     - `given_at_ms`: when a stop was given that waited in the spool, None for an act judged at once
     - `heard_at_ms`: when the bot received a stop, which may be well before it can be processed
@@ -44,7 +44,7 @@ class Act:
     reason: str = ""
     card: CardPlace | None = None
     found_late: bool = False
-    lost: Collection[str] = ()
+    lost: Collection[Absent] = ()
     unsure: bool = False
     given_at_ms: int | None = None
     heard_at_ms: int | None = None

@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lifecycle.counting import is_lost
 from lifecycle.people.acts import Act
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity
-from lifecycle.review import Decision
+from lifecycle.review import Absent, Decision
 from lifecycle.world import World
 
 
@@ -24,7 +25,7 @@ class Membership:
     """The people who were `asked` for, and those among them who are `lost`: not confirmed."""
 
     asked: frozenset[str] = frozenset()
-    lost: Collection[str] = ()
+    lost: Collection[Absent] = ()
 
     def covers(self, tx: Transaction, proposal_id: str) -> bool:
         """Return True if all whose approval of this proposal counts were among those asked for."""
@@ -52,10 +53,11 @@ async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
 
     `unsure` is set if the sender is among them and is not known to have left.
     """
-    unsure = False
+    unsure, sender = False, act.sender
     lost = await world.notifier.lost_members(asked, only_certain=False)
-    if act.sender.id in lost:
-        unsure = not await world.notifier.lost_members({str(act.sender.id)}, only_certain=True)
+    if is_lost(lost, sender.id, sender.surface):
+        left = await world.notifier.lost_members({str(sender.id)}, only_certain=True)
+        unsure = not is_lost(left, sender.id, sender.surface)
     return replace(act, lost=lost, unsure=unsure)
 
 

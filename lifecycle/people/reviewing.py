@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from lifecycle.answers import Sender
 from lifecycle.copied import is_of_a_copy
-from lifecycle.counting import approvals
+from lifecycle.counting import approvals, is_lost
 from lifecycle.door import amend, record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
@@ -53,7 +53,7 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     if proposal.state is State.EXECUTING:
         return complete_early(tx, moment, proposal, act)
     judged_by_now(moment, proposal)
-    before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal)
+    before = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
     if person in before:
         return _counted_anew(tx, moment, proposal, act)
     seen_as_judged(tx, moment, proposal, act)
@@ -67,10 +67,12 @@ def _counted_anew(tx: Transaction, moment: Moment, proposal: Proposal, act: Act)
     The sender approved it before, when some approval could not be confirmed. Raises ReviewRefused
     already_counted if the approvals still do not suffice.
     """
-    counted = approvals(tx.reviews.of(proposal.proposal_id), moment.policy, proposal, act.lost)
+    reviews = tx.reviews.of(proposal.proposal_id)
+    counted = approvals(reviews, moment.policy, proposal, act.lost)
     if not _reached(proposal, counted):
         words = "Your approval counts already."
-        raise ReviewRefused("already_counted", words, passing=bool(act.lost))
+        others = counted != approvals(reviews, moment.policy, proposal)
+        raise ReviewRefused("already_counted", words, passing=others)
     changes = opening_changes(tx, moment.policy, proposal, act.lost)
     opened = _tallied(tx, moment, proposal, act, counted, **changes)
     words = f"All {len(counted)} approvals are confirmed by now."
@@ -212,7 +214,7 @@ def _approver(moment: Moment, proposal: Proposal, act: Act) -> str:
         raise ReviewRefused("own_proposal", "Nobody approves a proposal of their own.")
     if sender.kind is not ActorKind.PERSON or sender.id is None:
         _not_a_reviewer()
-    if sender.id in act.lost:
+    if is_lost(act.lost, sender.id, sender.surface):
         _not_a_member(moment, act)
     tool = moment.policy.tools.get(proposal.tool)
     if tool is None:

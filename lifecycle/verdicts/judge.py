@@ -18,6 +18,7 @@ from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Level, Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Cause, Identity, Proposal
+from lifecycle.review import Absent
 from lifecycle.state import State, Trigger
 from lifecycle.text.masking import mask, mask_secrets, mask_text
 from lifecycle.tier import Puller, Tier
@@ -35,7 +36,7 @@ def judge(
     moment: Moment,
     proposal: Proposal,
     verdict: Verdict,
-    lost: Collection[str],
+    lost: Collection[Absent],
 ) -> Proposal:
     """Write the verdict on a pending proposal: reject it, or approve it and name the opener.
 
@@ -169,7 +170,7 @@ def by_people(policy: Policy, proposal: Proposal) -> Proposal:
 
 
 def opening_changes(
-    tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[str]
+    tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[Absent]
 ) -> dict[str, Any]:
     """Return who opens the gate, as changes of the row, if that is settled; empty if it is not.
 
@@ -182,7 +183,7 @@ def opening_changes(
 
 
 def _opener(
-    tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[str]
+    tx: Transaction, policy: Policy, proposal: Proposal, lost: Collection[Absent]
 ) -> tuple[Identity, Puller] | None:
     match proposal.tier:
         case Tier.AUTO | Tier.AUTO_PLUS:

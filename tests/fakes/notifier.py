@@ -11,17 +11,19 @@ from lifecycle.moment import rfc3339
 from lifecycle.ports import ProposalStore, Transaction
 from lifecycle.proposal import SENTINEL
 from lifecycle.records import Card
+from lifecycle.review import Absent
 
 
 @dataclass
 class PlainNotifier:
-    """Delivers cards when asked to; `readable`, `lost` and `unread` (people whose membership
-    cannot be read) are what a test says they are."""
+    """Delivers cards when asked to; `readable`, `lost`, `unread` (people whose membership cannot be
+    read) and `banned` (accounts, as person and surface) are what a test says they are."""
 
     names: tuple[str, ...] = ("terminal",)
     readable: bool = True
     lost: frozenset[str] = frozenset()
     unread: frozenset[str] = frozenset()
+    banned: frozenset[tuple[str, str]] = frozenset()
     nudged: int = 0
     read: list[str] = field(default_factory=list)
     alerts: list[str] = field(default_factory=list)
@@ -41,9 +43,10 @@ class PlainNotifier:
 
     async def lost_members(
         self, people: Iterable[str], *, only_certain: bool = False
-    ) -> frozenset[str]:
+    ) -> frozenset[Absent]:
+        asked = frozenset(people)
         lost = self.lost if only_certain else self.lost | self.unread
-        return lost & frozenset(people)
+        return (lost & asked) | {each for each in self.banned if each[0] in asked}
 
     async def catch_up(self) -> int:
         return 0

@@ -47,6 +47,46 @@ async def test_an_approval_of_somebody_who_has_left_is_not_counted(world: World)
     assert (await world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
 
 
+async def test_an_approval_by_an_account_that_was_banned_is_not_counted(world: World) -> None:
+    """Somebody else had used it; that its owner is still a member elsewhere says nothing of it."""
+    proposal_id = (await world.submits(MAIL, approval_class="dual")).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.notifier.banned = frozenset({("ana", "terminal")})
+
+    await world.approves("ben", proposal_id)
+    assert (await world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
+    refused = await world.approves("ana", proposal_id)
+    assert (refused.code, refused.passing) == ("not_a_reviewer", False)
+
+    elsewhere = replace(world.sender("ana"), surface="slack")
+    reply = await world.workflow.approve(proposal_id, elsewhere)
+    await world.workflow.idle()
+    assert reply.code is None
+    assert (await world.proposal(proposal_id)).state is State.EXECUTING
+
+
+async def test_an_account_that_was_banned_still_stops_while_its_person_is_a_member(
+    world: World,
+) -> None:
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    world.notifier.banned = frozenset({("ben", "terminal")})
+
+    await world.rejects("ben", proposal_id)
+
+    assert (await world.proposal(proposal_id)).state is State.REJECTED
+
+
+async def test_an_approval_waits_for_nobody_whose_other_account_is_no_member(world: World) -> None:
+    """Its ✅ was looked at again every few minutes, for as long as the proposal was open."""
+    proposal_id = (await world.submits(MAIL, approval_class="dual")).proposal_id or ""
+    world.notifier.banned = frozenset({("ana", "discord")})
+    await world.approves("ana", proposal_id)
+
+    again = await world.approves("ana", proposal_id)
+
+    assert (again.code, again.passing) == ("already_counted", False)
+
+
 async def test_who_cannot_be_read_may_stop_and_not_approve(world: World) -> None:
     proposal_id = (await world.submits(MAIL)).proposal_id or ""
     world.notifier.unread = frozenset({"ana", "ben"})

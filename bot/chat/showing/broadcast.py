@@ -22,6 +22,7 @@ from bot.expected import StartFailed
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card, Message
+from lifecycle.review import Absent
 from lifecycle.stops.spooling import held_words
 from lifecycle.workflow import Workflow
 from lifecycle.world import World
@@ -232,20 +233,25 @@ class Broadcast:
 
     async def lost_members(
         self, people: Iterable[str], *, only_certain: bool = False
-    ) -> frozenset[str]:
-        """Return which people have an account on some surface and are a member on none of them.
+    ) -> frozenset[Absent]:
+        """Return which people have an account on some surface and are a member on none of them, and
+        which accounts, as (person, surface), are no members.
 
         People without an account on any surface are not lost: the config knows them. With
-        `only_certain`, nor is anybody whose membership cannot be read now on some surface.
+        `only_certain`, nor is anybody whose membership cannot be read now.
         """
         wanted = frozenset(people)
-        seen: dict[str, list[bool | None]] = {}
         asked = (surface.membership(wanted) for surface in self._surfaces.values())
-        for membership in await asyncio.gather(*asked):
-            for person, member in membership.items():
-                seen.setdefault(person, []).append(member)
+        answers = dict(zip(self._surfaces, await asyncio.gather(*asked), strict=True))
         spared = (True, None) if only_certain else (True,)
-        return frozenset(who for who, found in seen.items() if not any(m in spared for m in found))
+        here, absent = set[str](), set[tuple[str, str]]()
+        for surface, membership in answers.items():
+            for person, member in membership.items():
+                if member in spared:
+                    here.add(person)
+                else:
+                    absent.add((person, surface))
+        return frozenset(absent) | {person for person, _ in absent if person not in here}
 
     def alert(self, words: str) -> None:
         """Say something on every surface now, without the store: its failure is the subject."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from lifecycle.ports import Notifier, ProposalStore, StoreUnavailable, Transaction
+from lifecycle.review import Absent
 
 log = logging.getLogger("signoff.http")
 
@@ -133,7 +134,7 @@ class Heard:
 
     async def lost_members(
         self, people: Iterable[str], *, only_certain: bool = False
-    ) -> frozenset[str]:
+    ) -> frozenset[Absent]:
         """Return those of `people` who have left, are banned or cannot be read."""
         return await self._inner.lost_members(people, only_certain=only_certain)
 
