@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
 
 import anyio
-from mcp import types
 from mcp.shared.message import SessionMessage
 
 from bot.inlet import Inlet
@@ -17,6 +18,8 @@ from lifecycle.answers import Answer, refusal
 from lifecycle.errors import Refused
 
 _Answered = Callable[[SessionMessage], Awaitable[None]]
+#: The key in the `_meta` of a flawed message for the mark under which its flaw is noted.
+_MARK: Final = "signoff/flaw"
 
 
 class Lines:
@@ -29,7 +32,9 @@ class Lines:
     def __init__(self) -> None:
         """Begin with nothing wrong; needs a running loop."""
         self._inlet = Inlet(sys.stdin.fileno())
-        self._flaws: dict[types.RequestId, Refused] = {}
+        #: By a mark that nobody can guess. By its id, another message with the same id would be
+        #: refused in its place, and the flawed one acted on.
+        self._flaws: dict[str, Refused] = {}
         self._answered: asyncio.Future[_Answered] = asyncio.Future()
 
     def answered_by(self, send: _Answered) -> None:
@@ -52,7 +57,9 @@ class Lines:
 
     async def judge(self, context: Context) -> Answer | None:
         """Return the answer to a message whose line has a flaw; None if it has none."""
-        flaw = self._flaws.pop(context.request_id, None) if context.request_id is not None else None
+        meta = (context.params or {}).get("_meta")
+        mark = meta.get(_MARK) if isinstance(meta, dict) else None
+        flaw = self._flaws.pop(mark, None) if isinstance(mark, str) else None
         return refusal(flaw) if flaw is not None else None
 
     async def _lines(self) -> AsyncIterator[bytes]:
@@ -67,10 +74,14 @@ class Lines:
         yield b"".join(held)
 
     def _flawed(self, line: bytes, flaw: Refused) -> str:
-        """Note the flaw of a line; return the line in a form that the SDK can read."""
-        body = repaired(line) or b"{}"
-        message = json.loads(body)
-        asked_id = message.get("id")
-        if "method" in message and isinstance(asked_id, int | str):
-            self._flaws[asked_id] = flaw
-        return body.decode()
+        """Note the flaw of a line; return the line in a form that the SDK can read, with the mark
+        of its flaw."""
+        message: dict[str, Any] = json.loads(repaired(line) or b"{}")
+        if "method" in message and isinstance(message.get("id"), int | str):
+            mark = secrets.token_hex(16)
+            params = message.get("params") or {}
+            meta = params.get("_meta")
+            kept = meta if isinstance(meta, dict) else {}
+            message["params"] = {**params, "_meta": {**kept, _MARK: mark}}
+            self._flaws[mark] = flaw
+        return json.dumps(message, ensure_ascii=False)

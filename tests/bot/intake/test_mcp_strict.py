@@ -200,6 +200,22 @@ async def test_standard_input_is_read_as_strictly(outside: Outside, stdio: Stdio
     assert await outside.world.audit("submitted") == []
 
 
+async def test_a_message_with_the_id_of_another_takes_no_flaw_off_it(
+    outside: Outside, stdio: Stdio
+) -> None:
+    await outside.world.submits(REFUND, proposal_id="p1")
+    plain = calling("proposal", {"proposal_id": "p1"}, "")
+    marked = calling("proposal", {"proposal_id": "p1"}, "", _meta={"signoff/flaw": "7"})
+    flawed = calling("withdraw", {"proposal_id": "X"}, '"p2", "proposal_id": "p1"')
+
+    stdio.give(plain, marked, flawed, plain)
+    told = [(await stdio.told())["result"]["structuredContent"] for _ in range(4)]
+
+    reasons = sorted(str(each.get("reason")) for each in told)
+    assert reasons == ["None", "None", "None", "duplicate_key"]
+    assert (await outside.world.proposal("p1")).state.value == "sentinel_approved"
+
+
 PING = b'{"jsonrpc":"2.0","id":9,"method":"ping"}'
 NO_MESSAGES = [
     (b"{", None, "malformed_json"),
