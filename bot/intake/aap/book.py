@@ -11,6 +11,7 @@ from bot.intake.aap import denials
 from bot.intake.aap.wire import AapRefused, seconds
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.ports import Transaction
+from lifecycle.proposal import Outcome
 from lifecycle.state import State
 from lifecycle.text.masking import mask_secrets
 
@@ -176,6 +177,13 @@ def note_use(tx: Transaction, call: Asked, key: str, now_ms: int) -> None:
 def is_use(tx: Transaction, call: Asked, key: str) -> bool:
     """Return True if this call under this key used up the permit."""
     return bool(tx.flags.get(f"aap-use:{call.proposal_id}") == {"id": call.id, "key": key})
+
+
+def use_runs(tx: Transaction, call: Asked) -> bool:
+    """Return True if the permit is used up, and what was begun with it is still awaited."""
+    found = tx.proposals.get(call.proposal_id) if call.proposal_id else None
+    execution = found.execution if found is not None else None
+    return execution is not None and execution.outcome is Outcome.RUNNING
 
 
 def used_by(tx: Transaction, call: Asked) -> bool:

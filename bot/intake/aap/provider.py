@@ -20,6 +20,7 @@ from bot.intake.aap.book import (
     mask,
     nobody_waits,
     note_use,
+    use_runs,
     used_by,
 )
 from bot.intake.aap.shown import shown
@@ -98,14 +99,22 @@ class Provider:
         return call, nobody_waits(tx, call, now_ms)
 
     async def consume(self, asked_id: str, key: str, sender: Sender) -> dict[str, Any]:
-        """Use the approval up; the same key again is the same use."""
+        """Use the approval up; the same key again is the same use, as long as that goes on.
+
+        After that nobody awaits what this call does: it counts as done, or as not done.
+        """
         call = await self._own(asked_id, sender)
         content = await self._shown(call)
         if content["status"] != "approved":
             expired = content["status"] == "expired"
             code = "approval_expired" if expired else "not_approved"
             raise AapRefused(409, code, f"This call is {content['status']}.")
-        if not await self.door.store.read(lambda tx: is_use(tx, call, key)):
+        used, runs = await self.door.store.read(
+            lambda tx: (is_use(tx, call, key), use_runs(tx, call))
+        )
+        if used and not runs:
+            raise AapRefused(409, "already_consumed", "What it was used up for is over.")
+        if not used:
             await self._redeem(call, key, sender)
         return await self._shown(call)
 

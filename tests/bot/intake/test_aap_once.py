@@ -184,3 +184,39 @@ async def test_a_call_whose_proposal_was_not_noted_finds_it_again(
 
     assert asked.status == "pending"
     assert await decided(outside, "ana") == asked.id
+
+
+@pytest.mark.parametrize("outcome", ["done", "failed"])
+async def test_what_is_over_does_not_begin_once_more_under_its_own_key(
+    outside, aap, outcome: str
+) -> None:
+    """A repeat may have been on its way while people were told that it was not done."""
+    asked = await aap.create(CALL, "k1")
+    proposal_id = await decided(outside, "ana")
+    await aap.consume(asked.id, "u1")
+    assert (await aap.consume(asked.id, "u1")).consumption is not None
+    async with outside.client() as client:
+        told = await client.post(
+            f"/v1/proposals/{proposal_id}/receipt", json={"outcome": outcome, "receipt": {}}
+        )
+        assert told.status_code == 200
+
+    with pytest.raises(ConflictError) as late:
+        await aap.consume(asked.id, "u1")
+
+    assert late.value.code == "already_consumed"
+
+
+async def test_what_a_person_must_settle_does_not_begin_any_more_under_its_own_key(
+    outside, aap
+) -> None:
+    asked = await aap.create(CALL, "k1")
+    proposal_id = await decided(outside, "ana")
+    await aap.consume(asked.id, "u1")
+    await aap.report_outcome(asked.id, "failed", "no answer")
+    execution = (await outside.world.proposal(proposal_id)).execution
+    assert execution is not None
+    assert execution.outcome is Outcome.UNKNOWN
+
+    with pytest.raises(ConflictError):
+        await aap.consume(asked.id, "u1")
