@@ -165,7 +165,11 @@ async def _answered(run: Callable[[], Awaitable[T]]) -> T | Response:
         words = "Send the body as it is, without Content-Encoding."
         return problem(415, words, headers={"Accept-Encoding": "identity"})
     except StoreUnavailable:
-        words = "The store cannot be read or written now; nothing was done. Try again later."
+        # It may have failed after something was written, when the answer was to be read.
+        words = (
+            "The store cannot be read or written now. Try again later; if this was to change "
+            "something, look first what became of it."
+        )
         return problem(503, words, code="audit_unavailable")
     except ClientDisconnect:
         return Response(status_code=400)

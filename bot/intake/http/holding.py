@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
@@ -41,6 +43,25 @@ async def _held(
         change.cancel()
         leaving.cancel()
         await asyncio.gather(change, leaving, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def listened_to(incoming: Request) -> AsyncIterator[Callable[[], None]]:
+    """Listen whether a client whose message was read still waits for its answer.
+
+    Yields a function that raises ClientDisconnect once it has hung up; any thread may call it.
+    """
+    leaving = asyncio.create_task(_left(incoming.receive))
+
+    def still() -> None:
+        if leaving.done():
+            raise ClientDisconnect
+
+    try:
+        yield still
+    finally:
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
 
 
 async def _left(receive: Receive) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from lifecycle.ports import StoreUnavailable
 from lifecycle.state import State
 from tests.bot.intake.conftest import Outside, code_of, submitted
 from tests.builders import PROD, REFUND, a_document
@@ -151,3 +152,82 @@ async def test_no_permit_is_shown_of_what_has_ended(leila, outside, end: str) ->
 
     assert (shown["state"], shown["permit"]) == ("rejected", None)
     assert not (await world.proposal("p1")).permit_waits
+
+
+async def test_what_was_done_is_told_although_it_cannot_be_read_afterwards(
+    leila: httpx.AsyncClient, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await submitted(leila, REFUND)
+    await outside.world.shows()
+    await outside.world.approves("ana", "p1")
+    permit = (await leila.get("/v1/proposals/p1")).json()["permit"]
+    call = {"permit": permit, "parameters": {"currency": "USD", "amount": "120.00"}}
+    acts = [("redeem", call, "executing"), ("receipt", {"outcome": "done"}, "completed")]
+    store = outside.world.store
+    read, write = store.read, store.write
+
+    async def unreadable(_view: Any) -> Any:
+        raise StoreUnavailable("too many open files")
+
+    async def the_last(unit: Any) -> Any:
+        done = await write(unit)
+        store.read = unreadable
+        return done
+
+    for act, body, state in acts:
+        with monkeypatch.context() as ill:
+            ill.setattr(store, "read", read)
+            ill.setattr(store, "write", the_last)
+            told = await leila.post(f"/v1/proposals/p1/{act}", json=body)
+
+        assert (told.status_code, told.json()["state"]) == (200, state)
+        assert (await outside.world.proposal("p1")).state.value == state
+
+
+async def test_nobody_is_told_that_nothing_was_done_who_cannot_know(
+    leila: httpx.AsyncClient, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreadable(_view: Any) -> Any:
+        raise StoreUnavailable("too many open files")
+
+    monkeypatch.setattr(outside.world.store, "read", unreadable)
+    told = await leila.get("/v1/proposals/p1")
+
+    assert code_of(told) == (503, "audit_unavailable")
+    assert "nothing was done" not in told.json()["detail"]
+    assert "look first what became of it" in told.json()["detail"]
+
+
+async def test_nothing_begins_for_an_agent_that_has_hung_up(
+    leila: httpx.AsyncClient, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await submitted(leila, REFUND)
+    await outside.world.shows()
+    await outside.world.approves("ana", "p1")
+    permit = (await leila.get("/v1/proposals/p1")).json()["permit"]
+    call = {"permit": permit, "parameters": {"currency": "USD", "amount": "120.00"}}
+    store, asked, free, ended = outside.world.store, *(asyncio.Event() for _ in range(3))
+    write = store.write
+
+    async def slow(unit: Any) -> Any:
+        asked.set()
+        await free.wait()
+        try:
+            return await write(unit)
+        finally:
+            ended.set()
+
+    with monkeypatch.context() as ill:
+        ill.setattr(store, "write", slow)
+        async with outside.client() as other:
+            leaving = asyncio.create_task(other.post("/v1/proposals/p1/redeem", json=call))
+            await asked.wait()
+            leaving.cancel()
+            await asyncio.gather(leaving, return_exceptions=True)
+        assert (await leila.get("/v1/proposals/p1")).json()["permit"] == permit
+        free.set()
+        await ended.wait()
+
+    assert (await outside.world.proposal("p1")).state is State.SENTINEL_APPROVED
+    begun = await leila.post("/v1/proposals/p1/redeem", json=call)
+    assert (begun.status_code, begun.json()["state"]) == (200, "executing")
