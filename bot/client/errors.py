@@ -8,7 +8,9 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,6 +18,12 @@ import httpx
 
 _LONGEST_SHOWN: Final = 200
 _ID: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]{1,64}")
+#: How a value of a class that someone derived from one of these becomes what its JSON shows.
+_SCALARS: Final[tuple[tuple[type, Callable[[Any], Any]], ...]] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+)
 _UNSENT: Final = {
     "non_finite_number": "NaN and Infinity are no JSON: send a finite number.",
     "invalid_unicode": "A text holds half a character (a lone surrogate), which is no UTF-8.",
@@ -42,7 +50,12 @@ class SignoffUnreachable(Exception):
 
 
 class NothingDone(Exception):
-    """A governed function raises this to say that it failed and left nothing behind."""
+    """A governed function raises this to say that it failed and left nothing behind.
+
+    `told_of` is the proposal whose call it was reported for; it speaks of that call alone.
+    """
+
+    told_of: str | None = None
 
 
 def address(url: str) -> str:
@@ -91,14 +104,45 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 
 
 def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a deep copy of arguments; raises SignoffRefused if one of them cannot be copied."""
+    """Return a deep copy of arguments, in which nothing acts otherwise than people see it.
+
+    Raises SignoffRefused if one of them cannot be copied, or could: a dict with defaults of its own
+    holds what no JSON shows.
+    """
     try:
-        return copy.deepcopy(dict(arguments))
+        copies = copy.deepcopy(dict(arguments))
+        return {name: _plain(value) for name, value in copies.items()}
+    except SignoffRefused:
+        raise
     except RecursionError:
         raise _unsent("too_deep") from None
     except Exception:
         # An object such as a lock or a connection may refuse to be copied with any exception.
         raise _unsent("wrong_type") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as its JSON shows it; what is no JSON at all is returned as it is, and refused
+    when it is sent. The member of an enum stays one: it stands for its value.
+    """
+    if isinstance(value, Enum | bool):
+        return value
+    for kind, plain in _SCALARS:
+        if isinstance(value, kind):
+            return plain(value)
+    return _contained(value) if isinstance(value, dict | list | tuple) else value
+
+
+def _contained(value: Any) -> Any:
+    """Return a container with plain values; raises SignoffRefused for one of a class of its own."""
+    kind = type(value)
+    if kind in (dict, OrderedDict):
+        return kind((_plain(key), _plain(each)) for key, each in value.items())
+    if kind in (list, tuple):
+        return kind(map(_plain, value))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return tuple.__new__(kind, map(_plain, value))
+    raise _unsent("wrong_type")
 
 
 def part_of_path(proposal_id: str) -> str:

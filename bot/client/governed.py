@@ -126,12 +126,15 @@ async def _reported(
     """Run the function and report the outcome.
 
     If it raises, nothing is reported, because it may have acted. A function that knows that it left
-    nothing behind raises NothingDone, and `failed` is reported.
+    nothing behind raises NothingDone, and `failed` is reported. One that was raised by a governed
+    call inside it says nothing of what it did itself before or after that call.
     """
     try:
         result = await run(*bound.args, **bound.kwargs)
-    except NothingDone:
-        await told(session.report, proposal_id, "failed", {})
+    except NothingDone as error:
+        if error.told_of is None:
+            error.told_of = proposal_id
+            await told(session.report, proposal_id, "failed", {})
         raise
     await told(session.report, proposal_id, "done", fitting(receipt, result))
     return result

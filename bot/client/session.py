@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import httpx
 
@@ -73,7 +73,8 @@ class Signoff:
 
     async def propose(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Submit a document and return the answer; raises SignoffRefused if the bot says no."""
-        return await self._asked("POST", "/v1/proposals", document)
+        answer = await self._asked("POST", "/v1/proposals", document)
+        return answer if "proposal_id" in answer else self._strange()
 
     async def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the answer to a submission would be now; nothing is stored."""
@@ -82,8 +83,7 @@ class Signoff:
     async def proposal(self, proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:
         """Return a proposal of this agent; the bot holds the answer for up to `wait_s` seconds
         until its state changes."""
-        path = f"/v1/proposals/{part_of_path(proposal_id)}"
-        return await self._asked("GET", f"{path}?wait={wait_s}" if wait_s else path, wait_s=wait_s)
+        return await self._about(proposal_id, "GET", f"?wait={wait_s}" if wait_s else "", wait_s)
 
     async def wait(self, proposal_id: str, *, timeout_s: float | None = None) -> dict[str, Any]:
         """Return the proposal once it has ended, or once a permit waits for this agent.
@@ -113,32 +113,59 @@ class Signoff:
 
     async def withdraw(self, proposal_id: str) -> dict[str, Any]:
         """Withdraw a proposal of this agent before it is carried out."""
-        return await self._asked("DELETE", f"/v1/proposals/{part_of_path(proposal_id)}")
+        return await self._about(proposal_id, "DELETE")
 
     async def redeem(
         self, proposal_id: str, permit: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Use up a permit with the actual parameters; begin only after this has returned."""
+        """Use up a permit with the actual parameters; begin only after this has returned.
+
+        Raises SignoffUnreachable if the answer does not say that this proposal is `executing`: what
+        stands between may have answered in the bot's place.
+        """
         body = {"permit": permit, "parameters": dict(parameters)}
-        return await self._asked("POST", f"/v1/proposals/{part_of_path(proposal_id)}/redeem", body)
+        begun = await self._about(proposal_id, "POST", "/redeem", body=body)
+        return begun if begun["state"] == "executing" else self._strange()
 
     async def report(
         self, proposal_id: str, outcome: str, receipt: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Report `done` with a receipt, or `failed` if nothing was left behind."""
         body = {"outcome": outcome, "receipt": dict(receipt or {})}
-        return await self._asked("POST", f"/v1/proposals/{part_of_path(proposal_id)}/receipt", body)
+        return await self._about(proposal_id, "POST", "/receipt", body=body)
 
     async def tools(self) -> list[dict[str, Any]]:
         """List the tools; that a tool is in the list does not permit its use."""
-        listed = await self._asked("GET", "/v1/tools")
-        return list(listed["tools"])
+        listed = (await self._asked("GET", "/v1/tools")).get("tools")
+        return listed if isinstance(listed, list) else self._strange()
 
     async def whoami(self) -> str:
         """Return the id under which this token speaks."""
         if self._agent is None:
-            self._agent = str((await self._asked("GET", "/v1/whoami"))["id"])
+            known = (await self._asked("GET", "/v1/whoami")).get("id")
+            self._agent = known if isinstance(known, str) else self._strange()
         return self._agent
+
+    async def _about(
+        self,
+        proposal_id: str,
+        method: str,
+        rest: str = "",
+        wait_s: float = 0,
+        body: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the answer about one proposal. Raises SignoffUnreachable for one that is about
+        something else."""
+        path = f"/v1/proposals/{part_of_path(proposal_id)}{rest}"
+        answer = await self._asked(method, path, body, wait_s=wait_s)
+        meant = answer.get("proposal_id") == proposal_id and "state" in answer
+        return answer if meant else self._strange()
+
+    def _strange(self) -> NoReturn:
+        raise SignoffUnreachable(
+            f"Signoff at {self.url} gave an answer that it never gives: somebody else may answer "
+            "there. Look what became of the proposal."
+        )
 
     async def _asked(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, wait_s: float = 0

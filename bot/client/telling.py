@@ -51,12 +51,12 @@ _UNREADABLE: Final = frozenset(
 def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
     """Return the receipt of a result; if it cannot be sent, one that says that it is left out."""
     try:
-        made = receipt(result) if receipt else result if isinstance(result, dict) else {}
+        made = dict(receipt(result) if receipt else result if isinstance(result, dict) else {})
         json.dumps(made, allow_nan=False)
     except Exception as error:
         log.warning("a receipt is left out: %s", type(error).__name__)
         return _left_out(type(error).__name__)
-    return dict(made)
+    return made
 
 
 async def decided(wait: Wait, proposal_id: str, timeout_s: float | None) -> dict[str, Any]:
@@ -82,9 +82,9 @@ async def decided(wait: Wait, proposal_id: str, timeout_s: float | None) -> dict
 async def told(report: Report, proposal_id: str, outcome: str, receipt: dict[str, Any]) -> None:
     """Report an outcome; try again if nobody answers or the answer says `later`.
 
-    A receipt that Signoff cannot read (a number of 64 bits, a mebibyte) is left out. It does not
-    raise SignoffRefused or SignoffUnreachable: the work is done, and the caller must get its
-    result. If the report fails, a person looks into the call once its time is over.
+    A receipt that Signoff cannot read (a number of 64 bits, a mebibyte) is left out. It raises
+    nothing: the work is done, and the caller must get its result. If the report fails, a person
+    looks into the call once its time is over.
     """
     refused = await _reported(report, proposal_id, outcome, receipt)
     if refused in _UNREADABLE:
@@ -106,6 +106,11 @@ async def _reported(
                 log.warning("%s is %s, and that was not taken: %s", proposal_id, outcome, error)
                 return error.reason if isinstance(error, SignoffRefused) else None
             await asyncio.sleep(pause_s)
+        except Exception as error:
+            # Its session was closed meanwhile, for example; asking again would end the same way.
+            why = type(error).__name__
+            log.warning("%s is %s, and that cannot be told: %s", proposal_id, outcome, why)
+            return None
     raise AssertionError  # the last of them returns
 
 
