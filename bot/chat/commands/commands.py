@@ -84,9 +84,10 @@ class Commands:
         except RowUnreadable as error:
             return CommandReply.words(f"{error} Tell an operator.", code="digest_mismatch")
         except StoreUnavailable:
+            # It may have failed after something was written, when the answer was to be read.
             return CommandReply.words(
-                "The store cannot be read or written now; nothing was done. Try again, and tell "
-                "an operator.",
+                "The store cannot be read or written now. Tell an operator; if this was to change "
+                "something, look what became of it before you try again.",
                 code="audit_unavailable",
             )
 
