@@ -12,7 +12,8 @@ What it checks:
     tool of kind `command` or `python` runs on this machine: there a relative path in a field that
     is called one (`path`, `file`, `folder` and the like), and any that begins as the root does,
     must lead below the root from the folder of the config, too; for `python` also from the folder
-    in which the bot was started, where such a tool reads it.
+    in which the bot was started, where such a tool reads it. What stands behind a `=` is judged
+    as a path if it begins like one (`of=/x`) or as the root does.
 
 Why:
     A promise that nobody keeps must not look like one, and a path is judged by where it leads, not
@@ -38,8 +39,8 @@ from lifecycle.policy import ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.field_names import readings_of
 from lifecycle.text.folding import folded
-from lifecycle.text.plain_paths import root_at
-from lifecycle.text.values import is_called_a_path, paths_of
+from lifecycle.text.plain_paths import Root, root_at
+from lifecycle.text.values import Place, is_called_a_path, paths_of
 from lifecycle.verdict import Finding
 
 _ALLOWED: Final = "allowed_fields"
@@ -49,7 +50,7 @@ _ENFORCED: Final = frozenset({_ALLOWED, _FORBIDDEN, "max_rows"})
 _UPDATES: Final = ("updates",)
 #: A shell or a tool may turn these into other paths, which nobody has checked. `[id].tsx` and
 #: `$slug.tsx` are names of files, and allowed.
-_REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-|=\s*(?:[/~]|\.\.?/)")
+_REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-")
 #: The folder of the config, as `real_path` reads it.
 _OF_THE_CONFIG: Final = "."
 
@@ -66,7 +67,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -180,9 +181,17 @@ def _paths(proposal: ProposalDocument, written: str, facts: Facts) -> Iterator[F
         if _REPLACED.search(place.value):
             words = "A wildcard, a variable or an option is no path: write each path plainly."
             yield Finding("path_outside_root", place.path, words)
-        elif not root.holds(place.value, called=is_called_a_path(place.parts)):
+        elif not _stays_below(root, place):
             words = f"This path does not stay below {written}: write a plain, whole path below it."
             yield Finding("path_outside_root", place.path, words)
+
+
+def _stays_below(root: Root, place: Place) -> bool:
+    """Return True if a value leads below the root: all of it, and each word behind a `=`."""
+    behind = filter(root.is_given_in, map(str.strip, place.value.split("=")[1:]))
+    given = {w for each in behind for w in (each, *filter(root.is_given_in, each.split()))}
+    whole = root.holds(place.value, called=is_called_a_path(place.parts))
+    return whole and all(root.holds(path, called=path.startswith(".")) for path in given)
 
 
 def _starts(facts: Facts) -> tuple[str, ...]:
@@ -244,6 +253,7 @@ BlastRadiusBounded.passes = (
     ),
     _case("below the root", _path("/srv/work/./old//a.csv"), name="delete-data"),
     _case("a relative path", _path("old/a.csv"), name="delete-data"),
+    _case("a word that gives one", _path("of=/srv/work/a.csv", "word"), name="delete-data"),
     _case("a name in brackets", _path("app/[id]/$slug.tsx"), name="delete-data"),
     _case("a note with a slash", _path("and/or, as you like", "note"), name="delete-data"),
     _case("a target that is no path", _target("leads-2024"), name="delete-data"),

@@ -11,6 +11,9 @@ from unicodedata import category, normalize
 
 _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+#: The beginning of a path that is not a name, and what is written of a number that is not exact.
+_BEGUN: Final = re.compile(r"[/~]|\.\.?(?:/|\Z)")
+_ABOUT: Final = re.compile(r"~\s*\d[^/]*\Z")
 #: Control, format and surrogate characters, and separators of lines and paragraphs.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -65,6 +68,14 @@ class Root:
         """Return True if the path leads below the root, with and without blanks around it; `called`
         if its field says that it is a path."""
         return all(self._leads_below(each, called) for each in {path, path.strip()})
+
+    def is_given_in(self, word: str) -> bool:
+        """Return True if what stands behind a `=` (`of=/x`) is a path: it begins as one does, or as
+        the root does from where the tool reads it. `= ~80` says about how many."""
+        if _ABOUT.match(word) is not None:
+            return False
+        from_here = "/" in word and any(start.leads(word) for start in self.starts)
+        return from_here or _BEGUN.match(word) is not None
 
     def _leads_below(self, path: str, called: bool) -> bool:
         whole = posixpath.normpath(posixpath.join(self.written, path))

@@ -237,6 +237,33 @@ def test_D08_from_a_folder_below_the_root_every_relative_path_is_looked_at(tmp_p
     assert codes("old/a.csv") == set()
 
 
+@pytest.mark.parametrize(
+    ("word", "passes"),
+    [
+        *(("of={root}/a.csv", True), ("of=data/records/a", True), ("if={root}/a of=/etc/x", False)),
+        *(("of=data/signoff.db", False), ("a/b=c=data/records-evil/x", False)),
+        *(("of=data/records/out/x", False), ("of=./config.yaml", False), ("of=~root/x", False)),
+        *(("a=b=/etc", False), ("of=../x", False), ("x/y= /etc", False)),
+        *(("app=front/v1,tier=web/x", True), ("CPU/RAM = ~80% of it", True), ("a/b=~500", True)),
+        *(("of=~0/x", False), ("if={root}/a /etc/x", False), ("if={root}/a b.csv", True)),
+    ],
+)
+def test_D08_what_a_word_gives_to_a_program_is_judged_by_where_it_leads(
+    tmp_path: Path, word: str, passes: bool
+) -> None:
+    """Behind `of=` a path below the root was refused, and one outside that begins as it does
+    was not."""
+    root = tmp_path / "data" / "records"
+    root.mkdir(parents=True)
+    (root / "out").symlink_to(tmp_path)
+    rule = sentinel_with("blast_radius_bounded", roots={"delete-data": str(root)})
+    looked = {"real_path": lambda way: os.path.realpath(tmp_path / way)}
+
+    codes = {code for _, code, _ in found(deletion(args=word.format(root=root)), rule, **looked)}
+
+    assert codes == (set() if passes else {"path_outside_root"})
+
+
 def test_D08_a_wildcard_is_told_to_be_written_out() -> None:
     (fault,) = verdict_on(deletion(path="old/*")).faults()
 
