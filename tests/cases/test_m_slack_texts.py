@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from bot.chat.commands.replies import CommandReply
 from bot.chat.hearing.signals import Signal
+from bot.chat.slack.answers import answer, answer_alone
 from bot.chat.slack.commands import received
 from bot.chat.slack.render import rendered
 from bot.chat.slack.text import escape, fenced, literal, unescape
@@ -189,3 +191,20 @@ def test_M03_M06_M08_an_acknowledgement_repeats_only_what_can_do_no_harm(
 ) -> None:
     """It comes before anything was checked, and named what was typed."""
     assert received(typed) == f"Received {named}; the answer follows."
+
+
+@pytest.mark.parametrize("length", [1, 1_900, 2_900, 20_000])
+@pytest.mark.parametrize("piece", ["`", "&", "a", "``x"])
+def test_M06_a_long_answer_stands_in_one_message_however_it_is_escaped(
+    piece: str, length: int
+) -> None:
+    """Slack splits a message of more than 12,000 characters; what comes second is in no fence."""
+    reply = CommandReply.words((piece * length)[:length])
+
+    shown, alone = answer(reply, "show"), answer_alone(reply)
+
+    assert len(shown.text) <= 11_000
+    assert len(alone) <= 11_000
+    assert shown.attachment is None or shown.attachment.text == f"{reply.text}\n"
+    assert (shown.attachment is None) == ("more characters are left out" not in alone)
+    assert "-" not in alone, "no less than nothing is left out"

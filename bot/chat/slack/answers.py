@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.chat.cards.documents import gist_of, told_once, whole_of
-from bot.chat.cards.fitting import Attachment
+from bot.chat.cards.fitting import Attachment, beginning
 from bot.chat.commands.replies import CommandReply
 from bot.chat.slack.text import fenced, literal
 
 #: Slack takes 40,000 characters, but splits a message of more than about 12,000.
 _MOST: Final = 11_000
+#: So much of a longer answer is shown: characters, and what they may be in their fence. In two
+#: messages the second would stand outside of it.
 _BEGINNING: Final = 3_000
+_FENCED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ def answer(reply: CommandReply, name: str) -> Said:
     text = literal(reply.text)
     if len(text) <= _MOST:
         return Said(text)
-    words = f"{reply.text[:_BEGINNING]}…\nThe whole answer is attached: {name}.txt"
+    words = f"{_beginning(reply.text)}…\nThe whole answer is attached: {name}.txt"
     return Said(literal(words), Attachment(f"{name}.txt", reply.text + "\n"))
 
 
@@ -55,6 +58,12 @@ def answer_alone(reply: CommandReply) -> str:
         return said.text
     if reply.document is not None:
         return fenced(gist_of(reply.document, "nowhere: mention the bot in the channel for it"))
-    left = len(reply.text) - _BEGINNING
-    words = f"{reply.text[:_BEGINNING]}…\n{left} more characters are left out here. Mention the bot"
+    shown = _beginning(reply.text)
+    left = len(reply.text) - len(shown)
+    words = f"{shown}…\n{left} more characters are left out here. Mention the bot"
     return literal(f"{words} with the same command in the channel, and all of it comes as a file.")
+
+
+def _beginning(text: str) -> str:
+    """Return what is shown of a long text: less of one that is longer in its fence."""
+    return beginning(text[:_BEGINNING], _FENCED, lambda shown: len(literal(shown)))
