@@ -6,6 +6,8 @@ within commands keep the start of the others short.
 
 from __future__ import annotations
 
+import signal
+
 from bot.cli import app
 from bot.cli.leaving import leave
 from bot.garbage import load_undisturbed
@@ -13,6 +15,9 @@ from bot.garbage import load_undisturbed
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    # A caller that blocks signals, as a thread of a server may, hands that on to its programs: no
+    # SIGTERM and no Ctrl-C ended this one, and tools would inherit it in turn.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
     load_undisturbed()
     try:
         app.main()
