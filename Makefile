@@ -7,6 +7,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEV := .venv/.dev
+OLDEST := .venv/oldest
 CODE := bot lifecycle sentinel_rules
 ARGS :=
 # More than a small machine has cores: a good part of the suite's time waits for sockets and disks.
@@ -14,7 +15,7 @@ JOBS := 5
 COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--quiet --custom-compile-command "make lock" $(UPGRADE)
 
-.PHONY: help setup run test check fmt lint type imports docs collect bench lock clean
+.PHONY: help setup run test oldest check fmt lint type imports docs collect bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +29,18 @@ run: $(RUNTIME) ## start the bot with config.yaml (ARGS="--config other.yaml -v"
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(DEV) ## run the whole test suite (ARGS="-k word" for a part, JOBS=1 for one process)
 	@$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# The lower bounds of pyproject.toml are promises: what stands in the locks is the newest alone.
+oldest: $(DEV) ## run the suite with the oldest packages that pyproject allows, in .venv/oldest
+	@$(BIN)/uv pip compile pyproject.toml --python-version 3.11 --resolution lowest-direct \
+		--quiet --output-file $(OLDEST).txt
+	@$(BIN)/uv pip compile pyproject.toml --python-version 3.11 --extra dev \
+		--constraint $(OLDEST).txt --quiet --output-file $(OLDEST)-dev.txt
+	@$(BIN)/uv venv --quiet --clear --python 3.11 $(OLDEST)
+	@$(BIN)/uv pip install --quiet --python $(OLDEST) --requirement $(OLDEST)-dev.txt
+	@$(BIN)/uv pip install --quiet --python $(OLDEST) --no-deps --editable .
+	@$(OLDEST)/bin/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder \
+		-W "ignore:'click:DeprecationWarning" $(ARGS)
 
 check: lint type imports docs collect ## what must hold before a commit, but for the tests
 
