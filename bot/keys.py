@@ -44,7 +44,7 @@ def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]
     secret = environment.get(secret_env) if secret_env else None
     if secret is None:
         if not path.exists():
-            _make(path)
+            _make(path, secret_env)
         kept = _read(path)
         return KeyRing(kept, next(iter(kept)))
     if len(secret.strip()) < _SHORTEST_SECRET:  # blanks do not count: anybody could guess them
@@ -62,7 +62,7 @@ def passing_ring() -> KeyRing:
     return KeyRing({"memory": secrets.token_bytes(_KEY_BYTES)}, "memory")
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, secret_env: str | None) -> None:
     """Write a new key whole or not at all, readable by its owner alone.
 
     If another process has made one meanwhile, that one stays: it may have signed with it already.
@@ -73,7 +73,8 @@ def _make(path: Path) -> None:
         write_first(path, line.encode("ascii"))
     except OSError as error:
         raise KeysUnusable(
-            f"no permit key can be made in {path.parent} ({error.strerror})"
+            f"no permit key can be made in {path.parent} ({error.strerror}): let the account that "
+            f"runs the bot write there, or set {secret_env or 'permit_secret_env in the config'}"
         ) from None
 
 

@@ -52,7 +52,8 @@ class GovernanceError(Exception):
 
     def __init__(self, message: str | None = None) -> None:
         """Take the message of this one case, else the sentence of the class."""
-        super().__init__(message or (type(self).__doc__ or "").strip())
+        # python -OO keeps no docstrings: the code is still more than nothing.
+        super().__init__(message or (type(self).__doc__ or self.reason).strip())
 
     @property
     def code(self) -> str:

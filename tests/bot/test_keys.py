@@ -136,3 +136,11 @@ def test_those_who_make_the_key_at_once_have_one(tmp_path: Path) -> None:
 
 def test_a_ring_in_memory_is_another_one_each_time() -> None:
     assert passing_ring() != passing_ring()
+
+
+def test_a_key_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
+    """A config in a folder that the account may not write, its database in another."""
+    (tmp_path / "data").write_text("no folder")
+
+    with pytest.raises(KeysUnusable, match=r"let the account .* write there, or set SIGNOFF_KEY$"):
+        load_ring(tmp_path / "data", "SIGNOFF_KEY", {})
