@@ -70,7 +70,8 @@ def run(
 def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption = False) -> None:
     """Make the running bot read its config again.
 
-    An invalid config leaves the old one in force. Ends with 1 where the bot did not take it.
+    An invalid config leaves the old one in force. Ends with 1 where the bot did not take it, or did
+    not say so.
     """
     loaded = config_of(context, config)
     from bot.books import bot_of, said_beside
@@ -89,8 +90,10 @@ def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption
         if _heard(said) != before and _is_of(loaded, said):
             say_done(_reloaded(pid, said), as_json=wants_json(context, json))
             return
-    words = f"The bot (process {pid}) was told to read its config again; its log says the rest."
-    say_done(words, as_json=wants_json(context, json))
+    fail(
+        f"The bot (process {pid}) was told to read its config again, and did not answer within "
+        f"{_LOOKS * _LOOK_S:.0f} s. Look whether it works with it by now: signoff status"
+    )
 
 
 def _heard(said: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -155,6 +155,20 @@ async def test_status_says_that_the_bot_works_with_another_config_and_why(bot: A
     assert "solo_operater: there is no such key" in why
 
 
+async def test_a_reload_that_no_bot_answers_is_not_told_as_done(
+    bot: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended with 0 where the bot did not hear it: a tool that was to be stopped went on."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
+    monkeypatch.setattr("bot.cli.starting._LOOKS", 2)
+    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
+
+    told = await said(bot, "reload")
+
+    assert told.exit_code == 1
+    assert "did not answer" in told.stderr
+
+
 async def test_a_reload_is_told_while_what_is_open_is_still_judged_again(bot: App) -> None:
     """With thousands open that takes a minute: `reload` gave up, and `status` told of the old."""
     await submits_p1(bot)
