@@ -121,6 +121,9 @@ def _previously_rejected(refused: Proposal, since_ms: int) -> Refused:
 def _differing_paths(twin: Proposal, accepted: Accepted) -> tuple[str, ...]:
     """Name the top-level fields outside the content digest that differ between two documents."""
     mine: Mapping[str, Any] = accepted.document.model_dump(mode="json")
-    theirs: Mapping[str, Any] = twin.read().model_dump(mode="json")
+    try:
+        theirs: Mapping[str, Any] = twin.read().model_dump(mode="json")
+    except ValueError:
+        return ()  # somebody changed the row, which is dealt with elsewhere
     covered = {"proposal_id", "ts_ms", "actor", "tool", "target", "parameters"}
     return tuple(sorted(k for k in mine.keys() - covered if mine[k] != theirs[k]))

@@ -14,6 +14,7 @@ from lifecycle.announcing import announce
 from lifecycle.answers import Reply, Sender
 from lifecycle.calls.calling import CallResult, result_of
 from lifecycle.calls.concluding import conclude
+from lifecycle.calls.envelope import may_be_judged
 from lifecycle.calls.framing import frame_for
 from lifecycle.calls.mishaps import unknown
 from lifecycle.copied import brought_back_ms
@@ -183,6 +184,9 @@ def _said_done(tx: Transaction, proposal: Proposal) -> bool:
 
 def _result(proposal: Proposal, execution: Execution, said: Report) -> CallResult:
     match said.outcome:
+        case "done" if not may_be_judged(proposal):  # an unknown outcome, as for a tool of ours
+            words = "The agent reported that it was done, which could not be judged."
+            return CallResult(Outcome.UNKNOWN, None, words)
         case "done":
             return result_of(proposal.tool, execution.verb.value, said.receipt)
         case "failed":

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.calls.calling import CallResult
 from lifecycle.calls.claiming import claim_kept_stop
-from lifecycle.calls.envelope import envelope_excess
+from lifecycle.calls.envelope import envelope_excess, may_be_judged
 from lifecycle.calls.finishing import (
     Concluded,
     claimed,
@@ -30,6 +30,7 @@ from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
     SENTINEL,
+    ActorKind,
     Attention,
     Cause,
     Execution,
@@ -78,7 +79,11 @@ def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Ident
     execution = proposal.execution
     if execution is None:
         return Concluded(proposal)
-    excess = envelope_excess(proposal, execution.receipt)
+    if by.kind is ActorKind.PERSON and not may_be_judged(proposal):
+        # A person settles it; what a tool answers is an unknown outcome then.
+        excess: str | None = "what was approved was changed, and nobody knows what it allowed"
+    else:
+        excess = envelope_excess(proposal, execution.receipt)
     if excess is not None:
         return _exceeded(tx, moment, proposal, execution, excess)
     if proposal.kept_stop is not None and execution.windowed:

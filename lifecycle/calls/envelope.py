@@ -13,7 +13,7 @@ def envelope_excess(proposal: Proposal, receipt: Mapping[str, Any] | None) -> st
     """Return in words how a receipt exceeds the envelope; None if it does not.
 
     Somebody else wrote the receipt. A value that is no number of records or no list of names counts
-    as an excess, too.
+    as an excess, too. Raises ValueError if somebody wrote over the document.
     """
     envelope = proposal.read().risk_envelope
     if envelope is None or receipt is None:
@@ -30,6 +30,15 @@ def envelope_excess(proposal: Proposal, receipt: Mapping[str, Any] | None) -> st
     if effects is not None and not _are_among(effects, allowed):
         return "it reports effects that the envelope does not allow"
     return None
+
+
+def may_be_judged(proposal: Proposal) -> bool:
+    """Return False if somebody wrote over the document, so that nobody knows what it allows."""
+    try:
+        proposal.read()
+    except ValueError:
+        return False
+    return True
 
 
 def _within(records: Any, most: int) -> bool:

@@ -90,7 +90,10 @@ def revoke_permit(tx: Transaction, moment: Moment, proposal: Proposal) -> dict[s
     permit = tx.permits.of(proposal.proposal_id, Verb.EXECUTE.value, 1)
     if permit is not None:
         tx.permits.consume(permit.permit_id, moment.now_ms)
-    window = proposal.read().time_window
+    try:
+        window = proposal.read().time_window
+    except ValueError:
+        window = None  # somebody changed the row; it begins no more, whatever its deadline
     ttl_ms = proposal.created_at_ms + moment.policy.limits.proposal_ttl_s * 1000
     return {
         "permit_waits": False,

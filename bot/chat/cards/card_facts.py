@@ -269,7 +269,11 @@ def _added(defaults: Mapping[str, Any]) -> Field | None:
 def _unenforced(proposal: Proposal, tool: ToolPolicy | None) -> Field | None:
     if tool is None or proposal.masked:
         return None
-    asked = proposal.read().target.constraints.keys() - _ENFORCED - set(tool.constraints)
+    try:
+        constraints = proposal.read().target.constraints
+    except ValueError:
+        return None  # somebody changed the row, which is told elsewhere
+    asked = constraints.keys() - _ENFORCED - set(tool.constraints)
     if not asked:
         return None
     names = ", ".join(neutral(name).text for name in sorted(asked))

@@ -158,7 +158,10 @@ def what_of(proposal: Proposal) -> str:
     """Return in a few neutral words what is proposed: subject, title, name or else target."""
     if proposal.masked:
         return "(masked)"
-    document = proposal.read()
+    try:
+        document = proposal.read()
+    except ValueError:
+        return "(changed by somebody, and not readable)"
     for name in ("subject", "title", "name"):
         value = document.parameters.get(name)
         if isinstance(value, str) and value:
