@@ -175,6 +175,8 @@ class Delivery:
         if found is None:
             return _Outcome.PASSED
         proposal, reviews = found
+        if card.shown_version >= proposal.version:
+            return _Outcome.PASSED  # somebody wrote what is wanted: it would be edited without end
         if proposal.state is State.PENDING and proposal.verdict is None and not card.message_ids:
             # The verdict will nudge. Then the post itself can call people, and the order holds.
             new = now_ms - proposal.created_at_ms < _VERDICT_MS
