@@ -18,7 +18,7 @@ from lifecycle.permit import KeyRing
 from lifecycle.policy import Policy
 
 #: The end of the year 9999: Python's calendar has no later day.
-_LAST_MS: Final = 253_402_300_799_999
+LAST_MS: Final = 253_402_300_799_999
 #: For this long a unit may act on what was seen. A busy machine needs seconds of it; a machine that
 #: slept may come back hours later.
 _HOLDS_MS: Final = 30_000
@@ -33,7 +33,7 @@ def rfc3339(at_ms: int) -> str:
 
 def is_moment(told: object) -> TypeGuard[int]:
     """Return whether a stored value is ms UTC of a day that a calendar has."""
-    return isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= _LAST_MS
+    return isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= LAST_MS
 
 
 def ms_of(at: str) -> int:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from bot.storage.book import Book
 from bot.storage.remembered import REMEMBERED_MS
+from lifecycle.moment import is_moment
 from lifecycle.ports import RowUnreadable
 from lifecycle.records import Money
 
@@ -67,6 +68,9 @@ class UseBook(Book):
         self._do("forget_uses", {"before_ms": at_ms - REMEMBERED_MS})
 
     def since(self, actor: str, tool: str, after_ms: int) -> Sequence[int]:
-        """Return the times strictly after `after_ms`, oldest first."""
+        """Return the times strictly after `after_ms`, oldest first. What somebody wrote in place of
+        a time counts as the oldest, so that it lets nobody do more."""
         rows = self._all("uses_since", actor=actor, tool=tool, after_ms=after_ms)
-        return [row["at_ms"] for row in rows]
+        return sorted(
+            row["at_ms"] if is_moment(row["at_ms"]) else max(0, after_ms + 1) for row in rows
+        )

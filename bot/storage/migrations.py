@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from functools import cache
 from importlib.resources import files
@@ -18,6 +19,7 @@ from bot.storage.connection import CannotOpen
 from bot.storage.queries import LEDGER, QUERIES
 
 _FILE: Final = re.compile(r"(\d{4})_(\w+)\.sql")
+_COMMENT: Final = re.compile(r"--[^\n]*")
 
 
 def migrations() -> list[tuple[int, str, str]]:
@@ -97,6 +99,40 @@ def made_by_others(connection: sqlite3.Connection) -> list[str]:
     ]
 
 
+def reshaped(connection: sqlite3.Connection) -> list[str]:
+    """Return a sentence for each index that is gone or another one than the migrations made, for
+    each foreign UNIQUE index, and for computed columns that compute something else.
+
+    By these the bot finds what is due: with others a window never closes, or all are refused.
+    """
+    ours, stand = _shapes_made_by(_applied(connection)), _shapes(connection)
+    found = []
+    for name, sql in sorted(ours.items()):
+        if name == "proposals":
+            if not stand.get(name, "").startswith(sql.removesuffix(")")):
+                found.append("the table proposals is not as Signoff made it: bring a copy back")
+        elif stand.get(name) != sql:
+            found.append(f"the index {name} is gone or another one than Signoff made: {sql}")
+    foreign = (name for name in sorted(stand.keys() - ours.keys()) if "UNIQUE" in stand[name])
+    return found + [
+        f"the database holds the index {name}, which Signoff did not make and which refuses rows: "
+        "look at it, then DROP INDEX it"
+        for name in foreign
+    ]
+
+
+@cache
+def _shapes_made_by(applied: int) -> Mapping[str, str]:
+    with closing(_made(applied)) as made:
+        return _shapes(made)
+
+
+def _shapes(connection: sqlite3.Connection) -> Mapping[str, str]:
+    """Return the indices over our tables, and the table of proposals, as SQL without comments."""
+    rows = connection.execute(LEDGER["shapes"])
+    return {row["name"]: " ".join(_COMMENT.sub("", row["sql"]).split()) for row in rows}
+
+
 def _is_ours(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute(LEDGER["foreign_tables"]).fetchone()["ours"])
 
@@ -139,12 +175,18 @@ def _refuse_misshapen(connection: sqlite3.Connection, path: Path, applied: int) 
 
 @cache
 def _columns_made_by(applied: int) -> frozenset[str]:
-    with closing(sqlite3.connect(":memory:")) as made:
-        made.row_factory = sqlite3.Row
-        for number, _, sql in migrations():
-            if number <= applied:
-                made.executescript(sql)
+    with closing(_made(applied)) as made:
         return _columns(made)
+
+
+def _made(applied: int) -> sqlite3.Connection:
+    """Return an empty database in memory, as the migrations up to this one make it."""
+    made = sqlite3.connect(":memory:")
+    made.row_factory = sqlite3.Row
+    for number, _, sql in migrations():
+        if number <= applied:
+            made.executescript(sql)
+    return made
 
 
 def _columns(connection: sqlite3.Connection) -> frozenset[str]:

@@ -16,6 +16,7 @@ from bot.storage.row_kinds import Kinds
 from bot.storage.rows import Row
 from lifecycle.audit import AuditEntry, AuditEvent
 from lifecycle.canonical import canonical_bytes
+from lifecycle.moment import is_moment
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import ActorKind, Identity
 from lifecycle.records import Card, EvidencePacket, Message, PermitRecord, Task
@@ -41,6 +42,7 @@ _AUDIT_COLUMNS = (
 _EXPORTED_AS = {"source": "from", "target": "to"}
 
 _KINDS_OF_A_REVIEW = Kinds(Review)
+_KINDS_OF_A_MESSAGE = Kinds(Message)
 _Record = EvidencePacket | Message | PermitRecord | Review | Task
 
 
@@ -94,25 +96,36 @@ def card_row(card: Card) -> dict[str, Any]:
 def card_of(row: Row) -> Card:
     """Return the card in a row.
 
-    If the message ids or the extra notes cannot be read, they are taken as empty: the card is then
-    posted again, and other cards do not wait for it.
+    What cannot be read of it is taken as empty: the card is then posted again, or counts as showing
+    nothing, and other cards do not wait for it.
     """
     ids = _json_or(row["message_ids"], [])
+    posted_at_ms = row["posted_at_ms"]
     return Card(
         proposal_id=row["proposal_id"],
         surface=row["surface"],
-        wanted_version=row["wanted_version"],
-        shown_version=row["shown_version"],
+        wanted_version=_number_or_0(row["wanted_version"]),
+        shown_version=_number_or_0(row["shown_version"]),
         message_ids=tuple(ids) if all(isinstance(each, str) for each in ids) else (),
         delivered=bool(row["delivered"]),
         full=bool(row["shows_all"]),
-        attempts=row["attempts"],
-        retry_at_ms=row["retry_at_ms"],
-        why=row["why"],
-        posted_at_ms=row["posted_at_ms"],
-        claim=row["claim"],
+        attempts=_number_or_0(row["attempts"]),
+        retry_at_ms=_number_or_0(row["retry_at_ms"]),
+        why=_text_or_empty(row["why"]),
+        posted_at_ms=posted_at_ms if is_moment(posted_at_ms) else None,
+        claim=_text_or_empty(row["claim"]),
         extra=_json_or(row["extra"], {}),
     )
+
+
+def _number_or_0(value: Any) -> int:
+    """Return a number as it is stored, else 0. A card that shows nothing has a negative version."""
+    return value if type(value) is int else 0
+
+
+def _text_or_empty(value: Any) -> str:
+    """Return a text as it is stored, else an empty one."""
+    return value if isinstance(value, str) else ""
 
 
 def _json_or(text: Any, otherwise: Any) -> Any:
@@ -138,8 +151,10 @@ def message_row(message: Message) -> dict[str, Any]:
 
 
 def message_of(row: Row) -> Message:
-    """Return the message in a row. Raises ValueError or TypeError if its body is no object."""
-    return Message(**_fields(Message, row) | {"body": _object(row["body"])})
+    """Return the message in a row. Raises ValueError or TypeError if the row cannot be one."""
+    values = _fields(Message, row) | {"body": _object(row["body"])}
+    _KINDS_OF_A_MESSAGE.check(values)
+    return Message(**values)
 
 
 def messages_of(rows: Iterable[Row]) -> list[Message]:

@@ -2,7 +2,9 @@
 
 SQLite accepts any value in any column, so a person who edits the file may leave a time that is text
 or a digest that is a number. Without this check it would raise only where it is used, and stop a
-start or the work on all other proposals in that round. With it, one row cannot be read.
+start or the work on all other proposals in that round. With it, one row cannot be read. The same
+holds for a number that no count and no time can be: a deadline in the year 36,000 cannot be
+written, and behind the largest version no other follows.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from operator import attrgetter, itemgetter
 from types import NoneType, UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from lifecycle.moment import LAST_MS
 from lifecycle.proposal import Cause, Execution, Identity, KeptStop
 from lifecycle.verdict import Finding, RuleResult
 
@@ -24,7 +27,8 @@ _MOST_SHAPES: Final = 1_024
 
 
 class Kinds:
-    """Checks the fields of one dataclass against the classes that their values may have.
+    """Checks the fields of one dataclass against the classes that their values may have, and that
+    numbers lie between 0 and the last ms of the calendar, as all counts and times do.
 
     The shape of a row is the tuple of the classes of its values. Shapes that passed are remembered,
     because rows are read often. The threads of all connections share one instance.
@@ -37,9 +41,15 @@ class Kinds:
         self._known: set[tuple[type, ...]] = set()
         self._of_mapping = itemgetter(*self._classes)
         self._of_record = attrgetter(*self._classes)
+        self._numbers = tuple(
+            (place, name)
+            for place, (name, classes) in enumerate(self._classes.items())
+            if int in classes
+        )
 
     def check(self, held: Mapping[str, Any]) -> None:
-        """Raise TypeError for the first value of a wrong class; a boolean is not a number."""
+        """Raise TypeError for the first value of a wrong class, or a number out of range; a boolean
+        is not a number."""
         self._look(held, self._of_mapping)
 
     def check_record(self, record: Any) -> None:
@@ -47,9 +57,16 @@ class Kinds:
         self._look(record, self._of_record)
 
     def _look(self, held: Any, values_of: Callable[[Any], tuple[Any, ...]]) -> None:
-        shape = tuple(map(type, values_of(held)))
-        if shape in self._known:
-            return
+        values = values_of(held)
+        shape = tuple(map(type, values))
+        if shape not in self._known:
+            self._learn(shape)
+        for place, name in self._numbers:
+            number = values[place]
+            if number is not None and not 0 <= number <= LAST_MS:
+                raise TypeError(f"its {name} is {number}, which nothing can be reckoned with")
+
+    def _learn(self, shape: tuple[type, ...]) -> None:
         for (name, classes), kind in zip(self._classes.items(), shape, strict=True):
             if kind not in classes:
                 raise TypeError(f"its {name} is a {kind.__name__}")

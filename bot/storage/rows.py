@@ -184,8 +184,8 @@ def proposal_of(row: Row) -> Proposal:
 
 
 def _proposal_of(row: Mapping[str, Any]) -> Proposal:
-    values = {name: row[name] for name in _AS_THEY_ARE}
-    values |= load(row["rest"])
+    # The columns come last: `rest` must not hide what the queries ask of them.
+    values = {**load(row["rest"]), **{name: row[name] for name in _AS_THEY_ARE}}
     attention, kept_stop, puller = row["attention"], row["kept_stop"], values.get("opener_puller")
     values |= {
         "state": State(row["state"]),
@@ -198,7 +198,7 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
         "decided_by": _identity(row["decided_by_kind"], row["decided_by"]),
         "opener": _identity(row["opener_kind"], row["opener"]),
         "opener_puller": Puller(puller) if puller is not None else None,
-        "permit_waits": bool(row["permit_waits"]),
+        "permit_waits": _flag(row["permit_waits"]),
         "attention": Attention(attention) if attention is not None else None,
         "kept_stop": _stop_of(kept_stop) if kept_stop is not None else None,
         "execution": _execution_of(row, values.get("execution", {})),
@@ -216,6 +216,12 @@ def _bytes(column: bytes | str) -> bytes:
     if not isinstance(column, str):
         raise TypeError("its document is a number")
     return column.encode()
+
+
+def _flag(column: Any) -> bool:
+    if column not in (0, 1):  # the queries compare with 0, and nothing else may count as False
+        raise TypeError("its permit_waits is neither 0 nor 1")
+    return bool(column)
 
 
 def _stop_of(column: str) -> KeptStop:

@@ -18,6 +18,7 @@ from bot.storage.migrations import (
     made_by_others,
     migrate,
     refuse_unknown,
+    reshaped,
 )
 from bot.storage.mounted import refuse_single_file
 from bot.storage.place import Place
@@ -99,8 +100,9 @@ class SqliteStore:
         return await self._readers.read(view)
 
     async def made_by_others(self) -> list[str]:
-        """Return a sentence for each foreign trigger, and each view under the name of a table."""
-        return await self._readers.ask(made_by_others)
+        """Return a sentence for each foreign trigger, each view under the name of a table, and what
+        else of the schema is not as the migrations made it."""
+        return await self._readers.ask(_otherwise_made)
 
     async def damage(self) -> list[str]:
         """Return one sentence if a page of the database is damaged, an empty list if none is."""
@@ -146,7 +148,7 @@ async def _prepared(path: Path, opened: AsyncExitStack, *, beside: bool) -> Conn
     opened.push_async_callback(connection.close)
     prepare = check_schema if beside else migrate
     await _prepare(connection, prepare, path)
-    for words in [] if beside else await connection.run(made_by_others):
+    for words in [] if beside else await connection.run(_otherwise_made):
         log.warning("%s: %s.", path, words)
     return connection
 
@@ -170,6 +172,11 @@ async def _prepare(
     except sqlite3.Error as error:
         words = f"The database {path} cannot be used: {error}.{remedy(error, path)}"
         raise CannotOpen(words) from error
+
+
+def _otherwise_made(connection: sqlite3.Connection) -> list[str]:
+    # A view takes the place of a table, whose indices are then gone as well.
+    return made_by_others(connection) or reshaped(connection)
 
 
 def _first_damage(connection: sqlite3.Connection) -> str:

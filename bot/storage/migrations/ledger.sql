@@ -35,3 +35,11 @@ WHERE type = 'trigger' OR (type = 'view' AND name IN (
     'proposals', 'reviews', 'audit', 'cards', 'card_messages', 'outbox', 'evidence', 'bindings',
     'spending', 'uses', 'permits', 'tasks', 'flags', 'events', 'migrations'))
 ORDER BY name;
+
+-- shapes --
+-- Every index that a statement made over a table of ours, and the table with computed columns.
+SELECT name, sql FROM sqlite_master
+WHERE sql IS NOT NULL AND (
+    (type = 'table' AND name = 'proposals') OR (type = 'index' AND tbl_name IN (
+        'proposals', 'reviews', 'audit', 'cards', 'card_messages', 'outbox', 'evidence', 'bindings',
+        'spending', 'uses', 'permits', 'tasks', 'flags', 'events', 'migrations')));

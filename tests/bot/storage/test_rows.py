@@ -38,7 +38,8 @@ from lifecycle.verdict import Finding, RuleResult, Verdict
 from tests.builders import a_proposal
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-numbers = st.integers(-(2**63), 2**63 - 1)
+#: Counts and times; the last is the end of the year 9999 in ms.
+numbers = st.integers(0, 253_402_300_799_999)
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
@@ -257,3 +258,40 @@ def test_a_row_that_no_proposal_can_be_is_refused_with_its_id(
         plain.execute("UPDATE proposals SET tool_tier = 'GOD'")
         with pytest.raises(StoreUnavailable, match="p1"):
             transaction.proposals.get("p1")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("version", 2**63 - 1),
+        ("deadline_ms", 2**60),
+        ("created_at_ms", -1),
+        ("retry_at_ms", 10**15),
+        ("permit_waits", b""),
+    ],
+)
+def test_a_row_with_a_number_that_nothing_can_be_reckoned_with_is_refused_with_its_id(
+    plain: sqlite3.Connection, column: str, value: object
+) -> None:
+    with undone(plain) as transaction:
+        transaction.proposals.add(a_proposal())
+        written(transaction)
+        plain.execute(f"UPDATE proposals SET {column} = ?", (value,))
+        with pytest.raises(StoreUnavailable, match=f"p1.*{column}"):
+            transaction.proposals.get("p1")
+
+
+@pytest.mark.parametrize(
+    "column", ["shown_version", "wanted_version", "attempts", "retry_at_ms", "posted_at_ms"]
+)
+def test_what_is_no_number_in_the_row_of_a_card_counts_as_none(
+    plain: sqlite3.Connection, column: str
+) -> None:
+    with undone(plain) as transaction:
+        transaction.proposals.add(a_proposal())
+        transaction.cards.put(Card("p1", "terminal", 1))
+        written(transaction)
+        plain.execute(f"UPDATE cards SET {column} = 'x', why = X'00ff', claim = X'00ff'")
+        (card,) = transaction.cards.of("p1")
+    assert not getattr(card, column)
+    assert (card.why, card.claim) == ("", "")
