@@ -14,7 +14,7 @@ import psutil
 
 from bot.clocks.clock import SystemClock
 from bot.config import Config
-from bot.process_age import STEP_S, is_born
+from bot.process.age import STEP_S, is_born
 from bot.storage import open_reader, open_store
 from bot.storage.connection import CannotOpen
 from bot.storage.lock import birth_in, number_in, path_of_lock

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bot.cancelling import being_cancelled
 from bot.clocks.boot_id import boot_id
 from bot.clocks.clock import SystemClock
 from bot.clocks.resumed import resume_clock
@@ -28,6 +27,7 @@ from bot.config.surfaces import choose
 from bot.expected import StartFailed
 from bot.keys import load_ring, passing_ring
 from bot.own_state import OwnState
+from bot.process.cancelling import being_cancelled
 from bot.storage import open_store
 from bot.storage.identity import check_brought_back, known_as
 from bot.storage.lock import path_of_lock

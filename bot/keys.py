@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from bot.durable_files import write_first
-from bot.own_folder import own_folder
+from bot.process.durable_files import write_first
+from bot.process.own_folder import own_folder
 from lifecycle.permit import KeyRing
 
 #: The file in `data/`, one key a line: `<key id> <base64url of 32 bytes or more>`. The first key

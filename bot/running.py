@@ -26,15 +26,15 @@ from bot.chat.showing.broadcast import Broadcast, ServedSurface
 from bot.clocks.told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import Choice
-from bot.cut_short import cut_short, ended_by_signals, ended_in_time, told_to_end
 from bot.database_kept import keep_database
-from bot.forked import keep_signals_from_copies
-from bot.garbage import spare_what_is_loaded
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
-from bot.lookups import look_up_apart
-from bot.pool import going_on, started_pool
-from bot.supervised import Supervisor
+from bot.process.cut_short import cut_short, ended_by_signals, ended_in_time, told_to_end
+from bot.process.forked import keep_signals_from_copies
+from bot.process.garbage import spare_what_is_loaded
+from bot.process.lookups import look_up_apart
+from bot.process.pool import going_on, started_pool
+from bot.process.supervised import Supervisor
 
 if TYPE_CHECKING:
     from bot.chat.terminal.render import Screen
@@ -185,7 +185,7 @@ def _terminal(config: Config) -> ServedSurface:
 def _screen() -> Screen:
     """Return what the terminal writes to: a reader that reads nothing must not hold up the loop."""
     from bot.chat.terminal.render import Screen
-    from bot.outlet import Outlet, TerminalOutlet
+    from bot.process.outlet import Outlet, TerminalOutlet
 
     if not sys.stdout.isatty():
         return Screen(Outlet(sys.stdout))

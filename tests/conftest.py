@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from bot.garbage import spare_what_is_loaded
+from bot.process.garbage import spare_what_is_loaded
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.clocks.clock import SystemClock
-from bot.garbage import spare_what_is_loaded
+from bot.process.garbage import spare_what_is_loaded
 from bot.storage import open_store
 from bot.storage.spool import FileSpool
 from lifecycle.answers import Sender

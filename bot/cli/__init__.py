@@ -1,7 +1,7 @@
 """This package is the command line `signoff`, also `python -m bot` (design section 8).
 
-Every command runs on the main thread. One that needs a loop runs it with `bot.pool.run`. Imports
-within commands keep the start of the others short.
+Every command runs on the main thread. One that needs a loop runs it with `bot.process.pool.run`.
+Imports within commands keep the start of the others short.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import signal
 
 from bot.cli import app
 from bot.cli.leaving import leave
-from bot.garbage import load_undisturbed
+from bot.process.garbage import load_undisturbed
 
 
 def main() -> None:

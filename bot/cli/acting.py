@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot import pool
 from bot.cli.options import FAILED, ConfigOption, JsonOption, best_config_of, config_of, wants_json
 from bot.cli.saying import fail, say_done, say_line
+from bot.process import pool
 
 if TYPE_CHECKING:
     from bot.config import Config

@@ -24,7 +24,7 @@ from bot.cli.starting import add_to as add_starting
 from bot.cli.starting import problems_json
 from bot.cli.streams import Unprinted, guard_streams
 from bot.cli.trail import add_to as add_trail
-from bot.pool import NO_THREAD
+from bot.process.pool import NO_THREAD
 
 _HELP: Final = """AI agents propose, nine Sentinel rules check, people sign off.
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from bot import pool
 from bot.cli.saying import fail
 from bot.cli.streams import Unprinted
+from bot.process import pool
 
 UrlOption = Annotated[
     str,

@@ -8,9 +8,9 @@ from typing import Annotated, Final
 
 import typer
 
-from bot import pool
 from bot.cli.options import ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import fail, progress, say_done
+from bot.process import pool
 
 #: All arguments after `bench`, also --help, are handed on: bench has a parser of its own.
 _HANDED_ON: Final = {

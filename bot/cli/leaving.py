@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from bot.cut_short import WRITTEN_S, cut_short, left_s
+from bot.process.cut_short import WRITTEN_S, cut_short, left_s
 
 #: How many seconds the threads of others may take to end.
 _GRACE_S: Final = 0.5

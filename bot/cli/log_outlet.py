@@ -7,7 +7,7 @@ import select
 from contextlib import suppress
 from typing import Final, TextIO
 
-from bot.outlet import Outlet
+from bot.process.outlet import Outlet
 
 #: How many bytes of the log may wait for a reader; further lines are dropped and counted.
 _MOST_BYTES: Final = 1024 * 1024

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from bot import pool
 from bot.cli.options import (
     ConfigOption,
     JsonOption,
@@ -21,6 +20,7 @@ from bot.cli.options import (
     wants_json,
 )
 from bot.cli.saying import complain, fail, give_json, give_reply
+from bot.process import pool
 
 if TYPE_CHECKING:
     from bot.chat.commands.replies import CommandReply

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from bot import pool
 from bot.cli.options import USAGE, ConfigOption, JsonOption, config_of, wants_json
 from bot.cli.saying import complain, fail, say, say_done, say_json
+from bot.process import pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

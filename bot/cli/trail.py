@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot import pool
 from bot.cli.options import FAILED, USAGE, ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import complain, fail, give, progress, say, say_json
 from bot.cli.stopping import stoppable
+from bot.process import pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

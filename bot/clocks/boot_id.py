@@ -1,7 +1,7 @@
 """Names the present run of the machine, because its boot clock begins anew with each run.
 
 The bot compares it at a start with that of the former process (`bot.clocks.resumed`); births of
-processes contain it (`bot.process_age`).
+processes contain it (`bot.process.age`).
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from typing import Any, Final
 import anyio
 from mcp.shared.message import SessionMessage
 
-from bot.inlet import Inlet
 from bot.intake.mcp_reading import Context, flaw_of, refused_at_once, repaired
+from bot.process.inlet import Inlet
 from lifecycle.answers import Answer, refusal
 from lifecycle.errors import Refused
 

@@ -13,8 +13,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from bot.durable_files import sync_file, sync_folder
-from bot.own_folder import own_folder
+from bot.process.durable_files import sync_file, sync_folder
+from bot.process.own_folder import own_folder
 from bot.storage.connection import RESTORED, CannotOpen, open_plain
 from bot.storage.identity import note_mere_copy
 from bot.storage.lock import AlreadyRunning, FileLock

@@ -12,8 +12,8 @@ from typing import Final
 
 import psutil
 
-from bot.forked import keep_from_copies
-from bot.process_age import birth_of
+from bot.process.age import birth_of
+from bot.process.forked import keep_from_copies
 from bot.storage.connection import CannotOpen
 from bot.storage.remedies import MORE_FILES
 
@@ -30,7 +30,7 @@ class FileLock:
 
     The bot uses it on the event loop, `backup` and `restore` on their main thread. The kernel
     releases the lock however the process dies; the file itself stays. Programs that are started do
-    not inherit the descriptor, and forked copies of the process close it (`bot.forked`).
+    not inherit the descriptor, and forked copies of the process close it (`bot.process.forked`).
     """
 
     def __init__(self, database: Path) -> None:
@@ -145,7 +145,7 @@ def number_in(written: bytes) -> int | None:
 
 
 def birth_in(written: bytes) -> str | None:
-    """Return the birth of that process (`bot.process_age`), None if the lock file has none.
+    """Return the birth of that process (`bot.process.age`), None if the lock file has none.
 
     Former versions wrote none: only zero bytes follow their number, up to the note.
     """

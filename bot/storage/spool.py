@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from bot.durable_files import sync_folder, write_whole
-from bot.own_folder import own_folder
+from bot.process.durable_files import sync_folder, write_whole
+from bot.process.own_folder import own_folder
 from bot.storage.json_text import dump
 from bot.storage.stop_lines import DONE, OF, as_kept, lines_of, stop_in, stops_in, written
 

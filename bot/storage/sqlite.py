@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final, TypeVar
 
-from bot.own_folder import own_folder
+from bot.process.own_folder import own_folder
 from bot.storage.connection import CannotOpen, Connection, connect
 from bot.storage.lock import FileLock
 from bot.storage.migrations import (

@@ -4,7 +4,7 @@
 `uncallable.py` each hold one kind; the other modules are parts of these, except `copies.py` and
 `leftovers.py`, which `bot/bootstrap.py` calls at a start. `lifecycle/calls/calling.py` awaits the
 verbs of every tool on the event loop. "The pool" means the default executor of that loop
-(`bot/pool.py`).
+(`bot/process/pool.py`).
 """
 
 from __future__ import annotations

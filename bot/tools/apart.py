@@ -12,8 +12,8 @@ from collections.abc import Awaitable
 from concurrent.futures import Executor
 from typing import Any, Final, NamedTuple
 
-from bot.forked import end_copy
-from bot.pool import THREADS_OF, let_go
+from bot.process.forked import end_copy
+from bot.process.pool import THREADS_OF, let_go
 from bot.tools.threads import ended_unheard
 
 #: How many seconds a cancelled coroutine has to give its answer.

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import psutil
 
-from bot.own_folder import own_folder
+from bot.process.own_folder import own_folder
 
 _SUFFIX: Final = ".copies"
 #: How many seconds copies have to end after each signal, and how often that is looked at.

@@ -15,8 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from bot.durable_files import discard, move, write_whole
-from bot.own_folder import own_folder
+from bot.process.durable_files import discard, move, write_whole
+from bot.process.own_folder import own_folder
 from bot.tools.message import composed, enveloped, fingerprint
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 
 import psutil
 
-from bot.own_folder import own_folder
-from bot.process_age import birth_of, is_born, is_of_another_boot
+from bot.process.age import birth_of, is_born, is_of_another_boot
+from bot.process.own_folder import own_folder
 
 _SUFFIX: Final = ".program"
 _GRACE_S: Final = 1.0
@@ -147,7 +147,7 @@ def _signal(mark: Path, number: signal.Signals) -> None:
 
 
 class _Told(NamedTuple):
-    """A program's process group, and the birth of its leader (`bot.process_age`)."""
+    """A program's process group, and the birth of its leader (`bot.process.age`)."""
 
     group: int
     birth: str

@@ -8,8 +8,8 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
-from bot.durable_files import move, write_whole
-from bot.own_folder import own_folder
+from bot.process.durable_files import move, write_whole
+from bot.process.own_folder import own_folder
 from lifecycle.ports import ToolDoubtful, ToolFailed
 
 _FOLDERS: Final = ("tmp", "new", "cur")

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from bot.config.kinds import capabilities_of, class_in, never_committed, takes
 from bot.expected import StartFailed
-from bot.forked import end_copy
-from bot.pool import THREADS_OF
+from bot.process.forked import end_copy
+from bot.process.pool import THREADS_OF
 from bot.tools.apart import apart, left_of
 from bot.tools.threads import DaemonThreads, NotBegun, beside
 from lifecycle.located import NOT_LOADED, located

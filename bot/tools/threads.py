@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from bot.forked import end_copy
+from bot.process.forked import end_copy
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from bot.cut_short import left_s
+from bot.process.cut_short import left_s
 from tests.conftest import ROOT
 
 LEAVES = """
@@ -47,11 +47,11 @@ def test_the_last_moment_is_no_longer_than_what_is_left_of_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Calls that used their grace up and a reader that had stopped took 12 s together."""
-    monkeypatch.setattr("bot.cut_short._told", [])
+    monkeypatch.setattr("bot.process.cut_short._told", [])
     assert left_s(3.0) == 3.0
-    monkeypatch.setattr("bot.cut_short._told", [time.monotonic()])
+    monkeypatch.setattr("bot.process.cut_short._told", [time.monotonic()])
     assert left_s(3.0) == 3.0
-    monkeypatch.setattr("bot.cut_short._told", [time.monotonic() - 9.0, time.monotonic()])
+    monkeypatch.setattr("bot.process.cut_short._told", [time.monotonic() - 9.0, time.monotonic()])
     assert left_s(3.0) <= 0.7
-    monkeypatch.setattr("bot.cut_short._told", [time.monotonic() - 60.0])
+    monkeypatch.setattr("bot.process.cut_short._told", [time.monotonic() - 60.0])
     assert left_s(3.0) == 0

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from bot import pool, running
+from bot import running
 from bot.bootstrap import App
 from bot.config import load_config
 from bot.config.surfaces import Choice
+from bot.process import pool
 from lifecycle.world import World
 
 SOON_S = 10

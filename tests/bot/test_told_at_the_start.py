@@ -44,7 +44,7 @@ async def test_a_start_that_was_told_to_end_makes_no_tool(
     path.with_name("made_at_last.py").write_text(MADE)
     own = 'own: {tier: CONFIRM, action_type: execute, kind: python, class: "made_at_last:T"}'
     path.write_text(path.read_text().replace("tools:\n", f"tools:\n  {own}\n", 1))
-    monkeypatch.setattr("bot.cut_short._told", [])
+    monkeypatch.setattr("bot.process.cut_short._told", [])
     config, made = load_config(path), path.with_name("made")
     tell_when_heard()
 
@@ -69,7 +69,7 @@ async def test_a_start_that_was_told_to_end_as_its_last_part_is_put_together_beg
     async def caught_up(workflow: Workflow) -> None:
         seen.append(workflow.world.ending)
 
-    monkeypatch.setattr("bot.cut_short._told", [])
+    monkeypatch.setattr("bot.process.cut_short._told", [])
     monkeypatch.setattr(bootstrap, "boot_id", told)
     monkeypatch.setattr(running.catch_up, "run_once", caught_up)
     config = load_config(that_stays(write_config))

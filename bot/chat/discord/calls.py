@@ -13,8 +13,8 @@ from typing import Any, Final, TypeVar
 import aiohttp
 import discord
 
-from bot.cancelling import being_cancelled
 from bot.chat.surface import CardGone, SurfaceFailed
+from bot.process.cancelling import being_cancelled
 
 #: Discord's codes for an unknown message and an unknown emoji.
 UNKNOWN_MESSAGE: Final = 10008

@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from bot.cancelling import being_cancelled
 from bot.chat.commands.typed import PROPOSING
 from bot.chat.hearing.holds import Holds
 from bot.chat.hearing.kept_events import KeptEvent, KeptEvents, Standing, Taken
@@ -18,6 +17,7 @@ from bot.chat.hearing.not_worked import discard
 from bot.chat.hearing.shown import as_heard, as_it_showed, with_shown
 from bot.chat.hearing.stops import StopOf
 from bot.chat.surface import SurfaceFailed
+from bot.process.cancelling import being_cancelled
 from lifecycle.heard import HeardStop, forget, note
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable, Transaction

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
-from bot.cancelling import being_cancelled
 from bot.chat.commands.commands import Commands
 from bot.chat.hearing.card_readings import PATIENCE_S, CardReadings, went_well
 from bot.chat.hearing.closed_unread import ClosedUnread
@@ -19,6 +18,7 @@ from bot.chat.surface import Surface
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.clocks.strayed import clock_strayed
 from bot.expected import StartFailed
+from bot.process.cancelling import being_cancelled
 from lifecycle.located import located
 from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Card, Message

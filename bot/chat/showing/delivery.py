@@ -11,7 +11,6 @@ from enum import Enum
 from functools import partial
 from typing import Final, assert_never
 
-from bot.cancelling import being_cancelled
 from bot.chat.cards.card import written_card
 from bot.chat.cards.card_facts import Beside, defaults_of
 from bot.chat.cards.content import CardContent
@@ -24,6 +23,7 @@ from bot.chat.showing.undelivered import undelivered
 from bot.chat.showing.vanished import Vanished
 from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
 from bot.chat.turns import Rank, Turn, taking_turns_as
+from bot.process.cancelling import being_cancelled
 from lifecycle.located import located
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal

@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import web as http
 from aiohttp.http_exceptions import HttpProcessingError
 
-from bot.listening import listeners
+from bot.process.listening import listeners
 from lifecycle.located import located
 
 #: A connection that brings nothing signed is ended after so long: Slack sends an event at once.

@@ -17,11 +17,11 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
-from bot.cancelling import being_cancelled
 from bot.chat.slack.clocks import SlackClock
 from bot.chat.slack.fetching import fetched
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
+from bot.process.cancelling import being_cancelled
 from lifecycle.ports import Clock
 
 #: A call waits for a rate limit at most so often, and so long each time; then it fails.

@@ -17,7 +17,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from bot.chat.terminal.documents import Abandoned
 from bot.chat.terminal.pasted import first_command
-from bot.own_folder import own_folder
+from bot.process.own_folder import own_folder
 from lifecycle.text.masking import mask_text
 
 _PROMPT: Final = "signoff> "

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bot.chat.terminal.documents import LONGEST_LINE, Abandoned
-from bot.inlet import Inlet
+from bot.process.inlet import Inlet
 
 #: If a document is not closed after so long, say so: else whoever waits for an answer may wait for
 #: ever.

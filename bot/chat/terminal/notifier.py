@@ -14,7 +14,7 @@ from bot.chat.surface import Posted, SurfaceFailed
 from bot.chat.terminal.client import TerminalClient, standard_input
 from bot.chat.terminal.render import Screen
 from bot.chat.terminal.speakers import SURFACE
-from bot.outlet import FULL
+from bot.process.outlet import FULL
 from lifecycle.records import Card, Message
 
 _DATA: Final = Path("data")

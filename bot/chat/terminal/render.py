@@ -20,7 +20,7 @@ from bot.chat.cards.letters import escape
 from bot.chat.commands.replies import CommandReply, Table
 from bot.chat.terminal.tables import drawn
 from bot.chat.terminal.words import folded
-from bot.outlet import Outlet
+from bot.process.outlet import Outlet
 
 #: Characters that a terminal obeys instead of showing, or that reorder text: C0, DEL, C1, bidi.
 _OBEYED: Final = re.compile(

@@ -18,7 +18,7 @@ from bot.intake.http.door import Door
 from bot.intake.http.protocol import FULL, PromptProtocol, backlog
 from bot.intake.http.waiting import Heard
 from bot.intake.http.well_formed import WellFormed
-from bot.listening import ListeningSocket
+from bot.process.listening import ListeningSocket
 from lifecycle.workflow import Workflow
 
 #: A little longer than calls under way have (bot.running), so that they are answered. With what

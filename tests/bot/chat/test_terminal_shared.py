@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.chat.terminal.lines import Lines
-from bot.outlet import Outlet
+from bot.process.outlet import Outlet
 
 Pipe = tuple[int, int]
 

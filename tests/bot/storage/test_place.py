@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bot import process_age
+from bot.process import age as process_age
 from bot.storage import open_reader, open_store
 from bot.storage.lock import AlreadyRunning, FileLock, number_in
 from bot.storage.sqlite import SqliteStore

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.pool import started_pool
+from bot.process.pool import started_pool
 from bot.tools.apart import apart
 from bot.tools.python import MOST_AT_ONCE
 from bot.tools.threads import DaemonThreads

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.forked import keep_from_copies
-from bot.pool import started_pool
+from bot.process.forked import keep_from_copies
+from bot.process.pool import started_pool
 from bot.storage.lock import FileLock
 from bot.tools.python import MOST_AT_ONCE, PythonTool
 from bot.tools.threads import DaemonThreads

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.durable_files import write_whole
+from bot.process.durable_files import write_whole
 from bot.tools.email import EmailTool
 from bot.tools.maildir import MaildirCarrier
 from lifecycle.calls.calling import call_tool

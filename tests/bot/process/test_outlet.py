@@ -17,7 +17,7 @@ import pytest
 from bot.chat.surface import SurfaceFailed
 from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
-from bot.outlet import Outlet
+from bot.process.outlet import Outlet
 from lifecycle.records import Message
 from tests.builders import NOW_MS
 from tests.conftest import ROOT
@@ -49,7 +49,7 @@ async def test_what_is_written_arrives_whole_and_in_order(pipe: Pipe) -> None:
 async def test_a_card_that_nobody_reads_is_not_shown(
     pipe: Pipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.outlet._PATIENCE_S", 0.05)
+    monkeypatch.setattr("bot.process.outlet._PATIENCE_S", 0.05)
     surface = TerminalSurface(Screen(pipe[1]))
     message = Message("k", "terminal", "", "note", {"text": "x" * 200_000}, NOW_MS)
 
@@ -72,7 +72,7 @@ async def test_a_reader_that_went_away_is_told_with_the_next_line(pipe: Pipe) ->
 async def test_there_is_an_end_to_what_may_wait(
     pipe: Pipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.outlet.Outlet.most_bytes", 100_000)
+    monkeypatch.setattr("bot.process.outlet.Outlet.most_bytes", 100_000)
     pipe[1].write("x" * 90_000)
     with pytest.raises(OSError, match="nobody reads"):
         pipe[1].write("x" * 20_000)

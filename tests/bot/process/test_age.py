@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bot import process_age
-from bot.process_age import birth_of, is_born
+from bot.process import age as process_age
+from bot.process.age import birth_of, is_born
 
 OWN = os.getpid()
 

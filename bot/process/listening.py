@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from typing import Any, Final
 
-from bot.forked import keep_from_copies
+from bot.process.forked import keep_from_copies
 
 _NO_MORE: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 #: The errors of a machine without IPv6, on which `localhost` may have an IPv6 address anyway.

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from bot.process.supervised import Supervisor
 from bot.storage import open_store
-from bot.supervised import Supervisor
 from lifecycle.ports import ProposalStore, StoreUnavailable
 from tests.fakes.systemd import ALIVE, SOON_S, Systemd
 from tests.slack_stage.waiting import eventually

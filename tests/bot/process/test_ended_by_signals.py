@@ -13,13 +13,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from bot.cut_short import ended_by_signals, ended_in_time, over_within
+from bot.process.cut_short import ended_by_signals, ended_in_time, over_within
 from tests.conftest import ROOT
 
 #: Holds its loop up for ever; `_LAST_S` is ten seconds else.
 HELD_UP = """
 import asyncio, os, signal, sys, time
-from bot import cut_short
+from bot.process import cut_short
 
 cut_short._LAST_S = 0.1
 
@@ -107,7 +107,7 @@ def test_a_process_that_was_stopped_for_a_while_is_not_held_up(
     """SIGSTOP took from a bot that was told to end its end, which it was cut off from as it went
     on; and one that work in C held up for seconds at a time ended after half a minute."""
     clocks = SimpleNamespace(monotonic=lambda: over.now_s, process_time=lambda: over.worked_s)
-    monkeypatch.setattr("bot.cut_short.time", clocks)
+    monkeypatch.setattr("bot.process.cut_short.time", clocks)
 
     assert over_within(1.8, over) is in_time
 

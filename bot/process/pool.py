@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
-from bot.forked import end_copy, keep_from_copies
+from bot.process.forked import end_copy, keep_from_copies
 
 log = logging.getLogger("signoff")
 

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from bot.chat.slack.callers import Callers, listening
-from bot.listening import ListeningSocket, listeners
+from bot.process.listening import ListeningSocket, listeners
 
 FULL = b"come again"
 CALLERS = 5

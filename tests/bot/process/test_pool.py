@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.app import main
-from bot.pool import NO_THREAD, THREADS_OF, going_on, run, started_pool
+from bot.process.pool import NO_THREAD, THREADS_OF, going_on, run, started_pool
 
 
 async def test_our_own_work_is_done_where_no_thread_can_be_started(

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.listening import ListeningSocket
+from bot.process.listening import ListeningSocket
 from bot.storage.lock import FileLock
 from tests.conftest import ROOT
 
 #: Waits for the end of the copy, and then for whatever its signal has told the loop.
 INTERRUPTS_A_COPY = """
 import asyncio, os, signal, sys
-from bot.forked import keep_signals_from_copies
+from bot.process.forked import keep_signals_from_copies
 
 async def main():
     heard = []
@@ -52,7 +52,7 @@ def test_what_a_copy_is_told_is_not_heard_by_the_bot(number: int) -> None:
 #: Its copies are told to end before anything else is run in them.
 ENDS_A_COPY_AT_ONCE = """
 import asyncio, os, signal, threading
-from bot.forked import keep_signals_from_copies
+from bot.process.forked import keep_signals_from_copies
 
 def forks():
     copy = os.fork()
@@ -92,7 +92,7 @@ def test_a_copy_that_is_ended_before_it_has_run_ends_and_the_bot_does_not() -> N
 LEAVES_A_COPY = """
 import os, socket, sys
 from pathlib import Path
-from bot.listening import ListeningSocket
+from bot.process.listening import ListeningSocket
 from bot.storage.lock import FileLock
 
 lock, listening = FileLock(Path(sys.argv[1])), ListeningSocket(socket.AF_INET, b"")
@@ -131,7 +131,7 @@ COMES_BACK = """
 import asyncio, os, sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from bot.pool import going_on, run
+from bot.process.pool import going_on, run
 from bot.tools.apart import apart
 
 async def forks_as_it_is_called_back():

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bot.lookups import look_up_apart
-from bot.pool import started_pool
+from bot.process.lookups import look_up_apart
+from bot.process.pool import started_pool
 
 #: More than any pool has threads.
 MANY = 64
