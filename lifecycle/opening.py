@@ -11,10 +11,10 @@ from typing import Any, Final
 from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.rows import may_begin_as_told
-from lifecycle.announcing import announce
 from lifecycle.callbacks import call_back, tell
+from lifecycle.changed_rows import digest_mismatch
 from lifecycle.deciding import decided_by
-from lifecycle.door import advance, amend, end
+from lifecycle.door import advance, amend
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
@@ -23,7 +23,7 @@ from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.policy import Level, ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
-from lifecycle.proposal import SENTINEL, Cause, Execution, Outcome, Proposal, Verb
+from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.proposers import configured
 from lifecycle.sentinel import Facts
 from lifecycle.state import State, Trigger
@@ -202,25 +202,6 @@ def _execution(
         early=puller is Puller.ORCHESTRATOR,
         by_agent=by_agent,
         deferred=deferred,
-    )
-
-
-def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
-    """End a proposal whose row was changed behind our back, and announce that."""
-    words = "The stored row no longer fits what was approved; nothing was run."
-    tell_of_a_changed_row(tx, moment, proposal, words)
-    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
-    return end(tx, moment, proposal, Trigger.REJECT, cause)
-
-
-def tell_of_a_changed_row(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> None:
-    """Announce that somebody else wrote into the database."""
-    announce(
-        tx,
-        moment,
-        f"digest_mismatch:{proposal.proposal_id}",
-        f"{proposal.proposal_id}: {words} Somebody changed the database.",
-        proposal.proposal_id,
     )
 
 

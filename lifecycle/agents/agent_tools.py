@@ -17,6 +17,7 @@ from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.rows import may_begin_as_told
 from lifecycle.answers import Reply, Sender
 from lifecycle.canonical import canonical_bytes
+from lifecycle.changed_rows import digest_mismatch
 from lifecycle.door import record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.event_kinds import EventKind
@@ -28,7 +29,6 @@ from lifecycle.judging.open_windows import LATE, was_late
 from lifecycle.moment import Moment
 from lifecycle.opening import (
     ask_people,
-    digest_mismatch,
     newly_soft,
     start_execution,
     still_true,

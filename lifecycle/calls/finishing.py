@@ -14,13 +14,13 @@ from lifecycle.agreeing.rows import begun_with, stands_as_told
 from lifecycle.answers import Sender
 from lifecycle.calls.claiming import Claim, claim_commit, claim_roll_back
 from lifecycle.calls.mishaps import commit_failed, tool_of, unknown
+from lifecycle.changed_rows import tell_of_a_changed_row
 from lifecycle.deciding import decided_by
 from lifecycle.door import amend, end
 from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment
-from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Proposal, Verb
 from lifecycle.quorum import configured_tier

@@ -17,13 +17,13 @@ from lifecycle.agreeing.rows import called_under, stands_as_told
 from lifecycle.calls.claiming import Claim, reclaim
 from lifecycle.calls.finishing import Concluded
 from lifecycle.calls.mishaps import unknown
+from lifecycle.changed_rows import tell_of_a_changed_row
 from lifecycle.clockwork.lost_calls import LostCalls
 from lifecycle.existing import existing
 from lifecycle.freezing import stands_still
 from lifecycle.heard import HEARD, placed
 from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.moment import Moment
-from lifecycle.opening import tell_of_a_changed_row
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import CLOCK, Outcome, Proposal, Verb
 from lifecycle.verdicts.last_judged import judged_under

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lifecycle.calls.carrying import Carrier
+from lifecycle.changed_rows import digest_mismatch
 from lifecycle.document import ProposalDocument
 from lifecycle.existing import existing
 from lifecycle.fitting import fits_its_digest
 from lifecycle.judging.rechecking import stands_anew
 from lifecycle.located import located
 from lifecycle.moment import Moment
-from lifecycle.opening import Opening, begin, digest_mismatch, of_this_policy
+from lifecycle.opening import Opening, begin, of_this_policy
 from lifecycle.people.membership import Membership, of_approvers
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction

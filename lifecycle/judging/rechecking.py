@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lifecycle.authority import explain
 from lifecycle.calls.finishing import Concluded
+from lifecycle.changed_rows import digest_mismatch
 from lifecycle.copied import is_of_a_copy
 from lifecycle.counting import approvals
 from lifecycle.fitting import fits_its_digest
@@ -22,7 +23,7 @@ from lifecycle.judging.open_windows import (
     was_late,
 )
 from lifecycle.moment import Moment
-from lifecycle.opening import WAITABLE, ask_people, digest_mismatch, newly_soft
+from lifecycle.opening import WAITABLE, ask_people, newly_soft
 from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal

@@ -24,7 +24,7 @@ ANNOUNCED = {
     "lifecycle/door.py": ["… needs a person: …"],
     "lifecycle/freezing.py": ["Frozen by …", "Frozen: …", "Thawed by …"],
     "lifecycle/clockwork/keeping.py": ["… still waits for people, until …", "Audit head: entry …"],
-    "lifecycle/opening.py": ["… Somebody changed the database."],
+    "lifecycle/changed_rows.py": ["… Somebody changed the database."],
     "lifecycle/questions.py": ["QUESTION from agent …"],
     "lifecycle/agents/reporting.py": ["… Its agent … now reports that it did happen. …"],
     "lifecycle/people/overtaken.py": ["… took a ✅ off … which could be worked only now. …"],

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lifecycle.canonical import s256
+from lifecycle.clockwork.restored import bring_back
 from lifecycle.policy import Level
 from lifecycle.state import State
 from tests.builders import MAIL, NOW_MS, PROD, REFUND, a_policy
@@ -210,4 +211,24 @@ async def test_what_was_done_is_not_done_again_although_the_row_shows_no_trace_o
     await world.passes(seconds=10)
 
     assert world.tool(DEPLOY).verbs() == ["execute"]
-    assert (await world.proposal(proposal_id)).reason == "digest_mismatch"
+    ended = await world.proposal(proposal_id)
+    assert ended.reason == "digest_mismatch"
+    assert "othing was run" not in ended.explanation
+
+
+async def test_of_a_forged_row_in_a_copy_nobody_says_that_it_was_not_run(
+    world: World, forged: Any
+) -> None:
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    moment = world.workflow.world.moment()
+    await world.store.write(lambda tx: bring_back(tx, moment, "copy.db"))
+    await world.restarts()
+    assert (await world.workflow.thaw(world.sender("ana"))).done
+    forged("UPDATE proposals SET document = X'7b7d'")
+
+    await world.reacts("ana", proposal_id, "✅")
+    await world.passes(seconds=10)
+
+    ended = await world.proposal(proposal_id)
+    assert ended.reason == "digest_mismatch"
+    assert "Whether it was run is not known" in ended.explanation
