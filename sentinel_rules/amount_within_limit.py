@@ -8,7 +8,8 @@ What it checks:
     summed with all others of its currency in whatever shape they stand; with what the agent's other
     proposals hold that are open or were completed in the last 24 hours, they must be within the
     limit of the day. In both sums an amount that is exactly what one list beside it comes to counts
-    once, as the total of that list, and so do constraints that repeat what the parameters come to.
+    once, as the total of that list, and so do constraints that repeat what the parameters come to,
+    and `amount` beside `amount_minor` of the same value; `amount1` and `amount2` are two amounts.
     A `transact` without an amount is missing one; so are numbers in a list named `items` or
     `amounts` that are not called an amount, where the tool transacts or an amount or a currency
     stands in or around the list, prices in such a list anywhere, and, where the tool transacts, any
@@ -80,7 +81,7 @@ class AmountWithinLimit:
     """Every amount is unmistakable, positive and within its limits."""
 
     id: ClassVar[str] = "amount_within_limit"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     timeless = True
     summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
 
@@ -257,6 +258,11 @@ AmountWithinLimit.fails = (
     _case(
         "payments by name that come to more",
         {"currency": "USD", "pay": {"a": {"amount": "9000.00"}, "b": {"amount": "1000.01"}}},
+        "action_limit",
+    ),
+    _case(
+        "two amounts of one value",
+        {"currency": "USD", "amount1": "9000.00", "amount2": "9000.00"},
         "action_limit",
     ),
     _case(

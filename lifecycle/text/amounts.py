@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -250,12 +251,25 @@ def _minor(parts: Parts, item: Any, currency: str | None) -> Amount:
 
 
 def _totals(found: list[Amount]) -> Totals:
-    """Sum the amounts of one object; the same value written twice, whole and minor, counts once."""
-    values = {(a.currency, a.value) for a in found if a.currency and a.value is not None}
+    """Sum the amounts of one object.
+
+    The same value written whole and minor counts once. Two of one kind are two amounts, also of the
+    same value: a tool may pay both `amount1` and `amount2`.
+    """
+    whole, minor = (_counted(found, said) for said in (_Says.AMOUNT, _Says.MINOR))
     totals: Totals = {}
-    for currency, value in values:
-        _add(totals, {str(currency): value or Decimal(0)})
+    for (currency, value), times in (whole | minor).items():  # the greater of both counts
+        _add(totals, {currency: value * times})
     return totals
+
+
+def _counted(found: list[Amount], said: _Says) -> Counter[tuple[str, Decimal]]:
+    """Count the amounts whose names say this, by currency and value."""
+    return Counter(
+        (amount.currency, amount.value)
+        for amount in found
+        if amount.currency and amount.value is not None and _said_by(str(amount.parts[-1])) is said
+    )
 
 
 def _add(totals: Totals, more: Totals) -> None:

@@ -34,6 +34,10 @@ ONE, OTHER = {"amount": "9000.00"}, {"amount": "1000.01"}
         {"payments": {"a": {"x": ONE}, "b": [{"y": OTHER}]}},
         {"amount": "9000.00", "fee": OTHER},
         {"amount": "9000.00", "fee": {"amount_minor": 100_001}},
+        {"amount1": "9000.00", "amount2": "9000.00"},
+        {"amount": "9000.00", "Amount": "9000.00", "amount_minor": 900_000},
+        {"amount_minor": 900_000, "amount_minor_2": 900_000},
+        {"payment": {f"amount_{number}": "600.00" for number in range(17)}},
     ],
     ids=str,
 )
