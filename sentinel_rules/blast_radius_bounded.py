@@ -4,16 +4,16 @@ What it checks:
     With a risk envelope: every effect of the tool is among `allowed_side_effects` and none among
     `forbidden_effects`; `max_affected_records` is at most the configured number; the keys of
     `parameters.updates` are within the constraint `allowed_fields` and outside `forbidden_fields`,
-    and what is forbidden is so at any depth and however it is spelt (`Role`, `role.name`); any
-    other constraint is one that the tool says it enforces. With or without an envelope: for a
-    tool with a root every path-like value of parameters, constraints and the target itself stays
-    below it, without `..`, NUL, escapes, backslashes, a scheme, wildcards (`*`, `?`), options and
-    what a shell replaces (`$HOME`, `` `id` ``), and so does the place that it really leads to. A
-    tool of kind `command` or `python` runs on this machine: there a relative path in a field that
-    is called one (`path`, `file`, `folder` and the like), and any that begins as the root does,
-    must lead below the root from the folder of the config, too; for `python` also from the folder
-    in which the bot was started, where such a tool reads it. What stands behind a `=` is judged
-    as a path if it begins like one (`of=/x`) or as the root does.
+    and what is forbidden is so at any depth and however it is spelt (`Role`, `role.name`,
+    `user.role`); any other constraint is one that the tool says it enforces. With or without an
+    envelope: for a tool with a root every path-like value of parameters, constraints and the target
+    itself stays below it, without `..`, NUL, escapes, backslashes, a scheme, wildcards (`*`, `?`),
+    options and what a shell replaces (`$HOME`, `` `id` ``), and so does the place that it really
+    leads to. A tool of kind `command` or `python` runs on this machine: there a relative path in a
+    field that is called one (`path`, `file_name`, `folder` and the like), and any that begins with
+    `./` or as the root does, must lead below the root from the folder of the config, too; for
+    `python` also from the folder in which the bot was started, where such a tool reads it. What
+    stands behind a `=` is judged as a path if it begins like one (`of=/x`) or as the root does.
 
 Why:
     A promise that nobody keeps must not look like one, and a path is judged by where it leads, not
@@ -34,10 +34,11 @@ from typing import Annotated, Any, ClassVar, Final, assert_never
 from pydantic import AfterValidator, Field, NonNegativeInt
 
 from lifecycle.document import ProposalDocument, RiskEnvelope
-from lifecycle.paths import Parts, containers, dotted
+from lifecycle.paths import Parts, dotted
 from lifecycle.policy import ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.field_names import readings_of
+from lifecycle.text.field_paths import fields_named
 from lifecycle.text.folding import folded
 from lifecycle.text.plain_paths import Root, root_at
 from lifecycle.text.values import Place, is_called_a_path, paths_of
@@ -67,7 +68,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -144,28 +145,15 @@ def _unchangeable(updates: dict[str, Any], constraints: dict[str, Any]) -> Itera
     """
     allowed, forbidden = constraints.get(_ALLOWED), constraints.get(_FORBIDDEN)
     if allowed is not None:
-        kept = allowed if isinstance(allowed, list) else ()
+        listed = allowed if isinstance(allowed, list) else ()
+        kept = {name for name in listed if isinstance(name, str)}
         yield from ((name,) for name in updates if name not in kept)
     if forbidden is None:
         return
     if not isinstance(forbidden, list):
         yield from ((name,) for name in updates)
         return
-    names = {_spelt(name) for name in forbidden if isinstance(name, str)}
-    for parts, container in containers(updates):
-        if isinstance(container, dict):
-            yield from ((*parts, name) for name in container if _is_among(name, names))
-
-
-def _is_among(name: str, names: set[str]) -> bool:
-    """Return True if the field, or one that it is a part of (`role.name`), is one of these."""
-    pieces = name.split(".")
-    return any(_spelt(".".join(pieces[: end + 1])) in names for end in range(len(pieces)))
-
-
-def _spelt(name: str) -> str:
-    """Return the form that `user_role`, `userRole` and `User-Role` share."""
-    return re.sub(r"[\s_-]", "", folded(name))
+    yield from fields_named(updates, (name for name in forbidden if isinstance(name, str)))
 
 
 def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
@@ -266,6 +254,12 @@ BlastRadiusBounded.fails = (
     _case("a field outside", _enveloped({"allowed_fields": ["phone"]}), "field_not_allowed"),
     _case("a forbidden field", _enveloped({"forbidden_fields": ["email"]}), "field_not_allowed"),
     _case("one in odd case", _enveloped({"forbidden_fields": ["eMail"]}), "field_not_allowed"),
+    _case(
+        "a forbidden field as a path",
+        _enveloped({"forbidden_fields": ["role"]})
+        | {"parameters": {"updates": {"user.role": "admin"}}},
+        "field_not_allowed",
+    ),
     _case(
         "a name of updates in odd case",
         _enveloped({"forbidden_fields": ["email"]}) | {"parameters": {"uPDATES": {"email": "x"}}},

@@ -66,7 +66,7 @@ class Root:
 
     def holds(self, path: str, *, called: bool) -> bool:
         """Return True if the path leads below the root, with and without blanks around it; `called`
-        if its field says that it is a path."""
+        if its field says that it is a path. `./x` says so of itself."""
         return all(self._leads_below(each, called) for each in {path, path.strip()})
 
     def is_given_in(self, word: str) -> bool:
@@ -88,7 +88,7 @@ class Root:
         return all(
             is_below(self.real_path(posixpath.join(start.folder, path)), self.real)
             for start in self.starts
-            if called or start.leads(path)
+            if called or path.startswith("./") or start.leads(path)
         )
 
 

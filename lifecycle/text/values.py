@@ -44,6 +44,7 @@ _TARGET: Final = ("resource_type", "resource_id", "domain")
 _PATHS: Final = frozenset(
     """
     path paths file files filename filenames filepath dir dirs directory directories folder folders
+    pathname pathnames dirname dirnames foldername foldernames directoryname filelist pathlist
     """.split()
 )
 _PATH_SHAPE: Final = re.compile(r"[/\\~]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:[/\\]")
@@ -225,7 +226,17 @@ def paths_of(document: ProposalDocument) -> Iterator[Place]:
 
 def is_called_a_path(parts: Parts) -> bool:
     """Return True if the name of a field on the way to a value ends in `path file dir folder …`."""
-    return any(isinstance(part, str) and ends_in(part, _PATHS) for part in parts)
+    return any(isinstance(part, str) and _says_path(part) for part in parts)
+
+
+def _says_path(name: str) -> bool:
+    """Return True for a name that ends in `path` or `file name`, in whichever style it is written:
+    `filePath`, `file_name`, `filename`."""
+    return any(
+        not _PATHS.isdisjoint((words[-1], "".join(words[-2:])))
+        for words in readings_of(name)
+        if words
+    )
 
 
 def _paths_below(value: Any, parts: Parts, *, is_path: bool) -> Iterator[Place]:
@@ -233,7 +244,7 @@ def _paths_below(value: Any, parts: Parts, *, is_path: bool) -> Iterator[Place]:
         for key, item in value.items():
             if is_path or _is_written_like_a_path(key):
                 yield Place((*parts, key), key)
-            named = is_path or ends_in(key, _PATHS)
+            named = is_path or _says_path(key)
             yield from _paths_below(item, (*parts, key), is_path=named)
     elif isinstance(value, list):
         for index, item in enumerate(value):

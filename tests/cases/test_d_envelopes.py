@@ -36,6 +36,9 @@ def enveloped(
         ({"user_rоle": 1}, '["user_r\\u043ele"]'),
         ({"user_ro\u200ble": 1}, '["user_ro\\u200ble"]'),
         ({"user_role.name": 1}, '["user_role.name"]'),
+        ({"a.user_role": 1}, '["a.user_role"]'),
+        ({"a[user_role]": 1}, '["a[user_role]"]'),
+        ({"/a/userRole/name": 1}, '["/a/userRole/name"]'),
         ({"a": {"user_role": 1}}, "a.user_role"),
         ({"a": [{"b": 1}, {"userRole": {"c": 1}}]}, "a[1].userRole"),
     ],
@@ -55,6 +58,23 @@ def test_a_forbidden_field_is_forbidden_in_any_spelling_and_depth(
 )
 def test_another_field_may_change(updates: dict[str, Any]) -> None:
     assert found(enveloped({"forbidden_fields": ["user_role"]}, {"updates": updates})) == set()
+
+
+@pytest.mark.parametrize(
+    ("updates", "path"),
+    [
+        ({"address": {"city": 1}}, "address.city"),
+        ({"a": [{"Address": {"city.name": 1}}]}, 'a[0].Address["city.name"]'),
+        ({"address": {"x": {"city": 1}}, "city": {"address": 1}}, None),
+    ],
+)
+def test_a_forbidden_path_is_forbidden_however_deep_it_is_written(
+    updates: dict[str, Any], path: str | None
+) -> None:
+    document = enveloped({"forbidden_fields": ["address.city"]}, {"updates": updates})
+    place = {(RULE, "field_not_allowed", f"parameters.updates.{path}")}
+
+    assert found(document) == (place if path else set())
 
 
 @pytest.mark.parametrize("name", ["Role", "rоle", "role ", "role.name"])

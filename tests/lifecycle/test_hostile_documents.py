@@ -17,9 +17,11 @@ from lifecycle.records import EvidencePacket
 from lifecycle.text.amounts import amounts_of
 from lifecycle.text.masking import mask_secrets
 from lifecycle.text.secrets_found import find_secrets
+from lifecycle.verdict import PASSED
 from lifecycle.verdicts.judge import masked_forms
+from sentinel_rules.blast_radius_bounded import BlastRadiusBounded
 from tests.builders import MAIL, NOW_MS, REFUND, a_document, a_proposal
-from tests.checking import found
+from tests.checking import facts_for, found, read
 
 CURRENCIES = [f"{a}{b}{c}" for a in ascii_uppercase for b in ascii_uppercase for c in "ABCDEFGHIJ"]
 KEYS = st.sampled_from("abc")
@@ -54,6 +56,43 @@ def test_what_is_kept_of_a_document_full_of_credentials_is_no_larger_than_twice_
 
     assert time.thread_time() - began_s < 2
     assert len(kept) < 3 * len(proposal.document)
+
+
+LISTED = {f"{number:x}": 1 for number in range(7_000)}
+
+
+@pytest.mark.parametrize(
+    ("updates", "bounds", "passes"),
+    [
+        ({"a." * 15_000: 1}, {"forbidden_fields": ["role"]}, False),
+        ({"." * 30_000: 1}, {"forbidden_fields": ["role"]}, False),
+        (LISTED, {"allowed_fields": [*(f"g{n}" for n in range(30_000)), *LISTED]}, True),
+        (LISTED, {"forbidden_fields": [f"{n}." * (n % 9) + "g" for n in range(9_000)]}, True),
+    ],
+    ids=["a name of steps", "a name of points", "much is allowed", "much is forbidden"],
+)
+def test_bounds_of_fields_are_judged_in_no_time(
+    updates: dict[str, int], bounds: dict[str, list[str]], passes: bool
+) -> None:
+    """One name of points held the rule, and with it everybody, for twenty seconds."""
+    envelope = {
+        "allowed_side_effects": ["payment"],
+        "forbidden_effects": [],
+        "max_affected_records": 1,
+        "reversible_required": False,
+    }
+    target = REFUND["target"] | {"constraints": bounds}
+    parameters = REFUND["parameters"] | {"updates": updates}
+    document = read(
+        a_document(REFUND, risk_envelope=envelope, target=target, parameters=parameters)
+    )
+    rule = BlastRadiusBounded(BlastRadiusBounded.Options(max_affected_records=1))
+    began_s = time.thread_time()
+
+    verdict = rule.check(document, facts_for({"tool": "issue-refund", "actor": "leila"}))
+
+    assert time.thread_time() - began_s < 1
+    assert (verdict is PASSED) is passes
 
 
 def test_amounts_in_thousands_of_currencies_are_added_up_once() -> None:

@@ -91,7 +91,8 @@ def test_recipients_are_found_below_names_and_headers() -> None:
         ({"name": "~"}, ["parameters.name"]),
         ({"name": "a%2fb"}, ["parameters.name"]),
         ({"sourceFiles": [["a", 1]]}, ["parameters.sourceFiles[0][0]"]),
-        ({"profile": "a"}, []),
+        ({"file_name": "a", "fileName": "b"}, ["parameters.file_name", "parameters.fileName"]),
+        ({"profile": "a", "profile_name": "b", "file_type": "c"}, []),
     ],
 )
 def test_path_like_values_are_found(parameters: dict[str, Any], paths: list[str]) -> None:

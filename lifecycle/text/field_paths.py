@@ -1,0 +1,68 @@
+"""Find fields that a list names, at any depth of an object and however their names are spelt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from lifecycle.paths import Parts, containers
+from lifecycle.text.folding import folded
+
+_Steps = tuple[str, ...]
+
+#: What stands between the names of a path in one name: `user.role`, `user[role]`, `/user/role`.
+_BETWEEN: Final = re.compile(r"[^\w\s-]+")
+_WITHIN: Final = re.compile(r"[\s_-]+")
+#: Of a longer path only its end is looked for. A document may consist of points, and nobody else is
+#: served while it is read.
+_MOST_STEPS: Final = 8
+#: Nobody reads a longer name of a field; what it means is not looked into.
+_LONGEST_NAME: Final = 400
+
+
+def fields_named(fields: Mapping[str, Any], names: Iterable[str]) -> Iterator[Parts]:
+    """Yield the places of the fields at any depth that one of the names means.
+
+    A name means a field and what is within it. `role` is also `Role`, `user.role`, `role.name` and
+    the `role` of an object `user`; `user.role` is also that `role`, however either is written.
+    """
+    wanted = {steps[-_MOST_STEPS:] for steps in map(_steps_of, names) if steps}
+    lengths = sorted({len(steps) for steps in wanted})
+    for parts, container in containers(dict(fields)):
+        if not isinstance(container, dict):
+            continue
+        around = _joined(part for part in parts[-2 * _MOST_STEPS :] if isinstance(part, str))
+        for name in container:
+            way = around + _steps_of(name)
+            if len(name) > _LONGEST_NAME or _leads_by(way, len(around), wanted, lengths):
+                yield (*parts, name)
+
+
+def _leads_by(way: _Steps, around: int, wanted: set[_Steps], lengths: list[int]) -> bool:
+    """Return True if some steps in a row are wanted that end behind the first `around` ones."""
+    return any(
+        way[end - length : end] in wanted
+        for end in range(around + 1, len(way) + 1)
+        for length in lengths
+        if length <= end
+    )
+
+
+def _joined(names: Iterable[str]) -> _Steps:
+    steps = tuple(step for name in names for step in _steps_of(name))
+    return steps[-_MOST_STEPS:]
+
+
+def _steps_of(name: str) -> _Steps:
+    """Return the names that a name consists of, each in the form that `user_role`, `userRole` and
+    `User-Role` share; a name of signs alone is one. Of a very long name only the end is read."""
+    return _read(name[-_LONGEST_NAME:])
+
+
+@lru_cache(maxsize=4096)
+def _read(name: str) -> _Steps:
+    shown = folded(name)
+    steps = (_WITHIN.sub("", step) for step in _BETWEEN.split(shown))
+    return tuple(filter(None, steps)) or (shown,)
