@@ -150,6 +150,23 @@ def test_a_constraint_that_nobody_enforces_is_named() -> None:
     assert fact(content, "Nobody enforces") == "the proposer's constraints region"
 
 
+@pytest.mark.parametrize("enveloped", [True, False])
+def test_bounds_of_fields_that_no_envelope_enforces_are_named(enveloped: bool) -> None:
+    envelope = {
+        "allowed_side_effects": ["email"],
+        "forbidden_effects": [],
+        "max_affected_records": 1,
+        "reversible_required": False,
+    }
+    bounds = {"allowed_fields": ["phone"], "forbidden_fields": ["role"], "region": "eu"}
+    target = MAIL["target"] | {"constraints": bounds}
+    document = a_document(MAIL, target=target, risk_envelope=envelope if enveloped else None)
+
+    named = "region" if enveloped else "allowed_fields, forbidden_fields, region"
+    words = f"the proposer's constraints {named}"
+    assert fact(a_card(a_proposal(document)), "Nobody enforces") == words
+
+
 @pytest.mark.parametrize("staged", [True, False])
 def test_a_card_says_whether_anything_is_done_by_how_it_began_not_by_the_config_of_now(
     staged: bool,

@@ -20,7 +20,9 @@ from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 from lifecycle.verdict import Verdict
 
 #: Constraints that are enforced whichever the tool; others only if its config names them.
-_ENFORCED: Final = frozenset({"max_rows", "allowed_fields", "forbidden_fields"})
+_ENFORCED: Final = frozenset({"max_rows"})
+#: These are enforced for a proposal with a risk envelope alone.
+_BY_ENVELOPE: Final = frozenset({"allowed_fields", "forbidden_fields"})
 _MOST_NAMED: Final = 12
 #: The label of the field that says where a proposal stands.
 STATE: Final = "State"
@@ -270,10 +272,12 @@ def _unenforced(proposal: Proposal, tool: ToolPolicy | None) -> Field | None:
     if tool is None or proposal.masked:
         return None
     try:
-        constraints = proposal.read().target.constraints
+        document = proposal.read()
     except ValueError:
         return None  # somebody changed the row, which is told elsewhere
-    asked = constraints.keys() - _ENFORCED - set(tool.constraints)
+    asked = document.target.constraints.keys() - _ENFORCED - set(tool.constraints)
+    if document.risk_envelope is not None:
+        asked -= _BY_ENVELOPE
     if not asked:
         return None
     names = ", ".join(neutral(name).text for name in sorted(asked))
