@@ -34,6 +34,7 @@ from lifecycle.verdicts.judge import masked_forms
 _EXPIRED_A_SUBMIT = 50
 _FLOODS: Final = frozenset({"too_many_open", "rate_limited"})
 _HOUR_MS: Final = 3_600_000
+_MINUTE_MS: Final = 60_000
 
 
 def admit(
@@ -115,14 +116,20 @@ def refuse(
 
 def _tell_of_a_flood(tx: Transaction, moment: Moment, proposer: str, error: Refused) -> None:
     """Announce, at most once an hour, that somebody proposes more than it may."""
-    flag, told_ms = f"flood:{proposer}", moment.now_ms
-    before_ms = tx.flags.get(flag)
-    if isinstance(before_ms, int) and abs(told_ms - before_ms) < _HOUR_MS:
+    flag = f"flood:{proposer}"
+    if not _may_tell(tx, moment, flag, _HOUR_MS):
         return
-    tx.flags.put(flag, told_ms)
-    key = f"{flag}:{told_ms}"
     words = f"{proposer} proposes more than it may, and the rest is refused: {error}"
-    announce(tx, moment, key, words)
+    announce(tx, moment, f"{flag}:{moment.now_ms}", words)
+
+
+def _may_tell(tx: Transaction, moment: Moment, flag: str, every_ms: int) -> bool:
+    """Return True and note the time under `flag`, unless one less than `every_ms` old is there."""
+    before_ms = tx.flags.get(flag)
+    if isinstance(before_ms, int) and abs(moment.now_ms - before_ms) < every_ms:
+        return False
+    tx.flags.put(flag, moment.now_ms)
+    return True
 
 
 def _meaning(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
@@ -160,8 +167,13 @@ def _authorised(
 def _tell_owner(
     tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender, words: str
 ) -> None:
-    owner = moment.policy.owner_of(accepted.document.actor)
-    if owner is None:
+    """Tell the owner what the agent was asked, at most once a minute for each of its tools.
+
+    What is only asked about uses up no rate: an agent may send a thousand of these a second.
+    """
+    agent, tool = accepted.document.actor, accepted.tool.name
+    owner = moment.policy.owner_of(agent)
+    if owner is None or not _may_tell(tx, moment, f"asked:{agent}:{tool}", _MINUTE_MS):
         return
     # If the agent asked over a door without people, its owner is told on every surface.
     known = sender.surface in moment.surfaces
@@ -172,10 +184,7 @@ def _tell_owner(
                 surface=surface,
                 recipient=owner,
                 kind="note",
-                body={
-                    "text": f"{accepted.document.actor} wanted to use {accepted.tool.name} and was "
-                    f"asked to say more: {words}"
-                },
+                body={"text": f"{agent} wanted to use {tool} and was asked to say more: {words}"},
                 created_at_ms=moment.now_ms,
             )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from typing import Any
 
 import pytest
 
@@ -114,6 +115,30 @@ async def test_its_owner_hears_of_each_question_and_of_no_check(world: World) ->
     ]
     again = await world.submits(MAIL, proposal_id="first")
     assert (again.state, again.proposal_id) == ("sentinel_approved", "first")
+
+
+async def test_a_flood_of_what_is_only_asked_about_is_told_once_a_minute_for_each_tool(
+    world: World,
+) -> None:
+    """It uses up no rate, and a note for each kept every announcement waiting."""
+
+    async def asks(base: dict[str, Any]) -> None:
+        for _ in range(30):
+            assert (await world.submits(base, justification="because")).outcome == "ask"
+
+    async def told() -> list[str]:
+        notes = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 1000))
+        return [str(note.body["text"]).split(" and ")[0] for note in notes if note.kind == "note"]
+
+    mail, deploy = "leila wanted to use send-email", "leila wanted to use staging-deploy"
+    await asks(MAIL)
+    await asks(PROD | {"tool": "staging-deploy"})
+    assert await told() == [mail, deploy]
+
+    world.clock.advance(60)
+    await asks(MAIL)
+    assert await told() == [mail, deploy, mail]
+    assert len(await world.audit("refused")) == 90
 
 
 # -- what people refused ------------------------------------------------------------------

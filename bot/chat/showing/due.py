@@ -137,13 +137,13 @@ def waiting_messages(
 ) -> Collection[Message]:
     """Return the oldest messages of a surface that are due; this is a view.
 
-    If there are more than fit into a page, messages to a few agents may fill it. Then the oldest
-    for the other `agents` and for people are looked up as well.
+    If there are more than fit into a page, messages to a few may fill it. Then the oldest for
+    everybody else are looked up as well, and those for nobody of the `agents`.
     """
     page = surface, now_ms, _MOST_MESSAGES
     found = {each.key: each for each in tx.outbox.waiting(*page)}
-    crowd = agents & {each.recipient for each in found.values()}
-    for but in (crowd, agents):
+    crowd = {each.recipient for each in found.values()}
+    for but in (crowd, crowd | agents):
         if len(found) >= _MOST_MESSAGES:
             found |= {each.key: each for each in tx.outbox.waiting(*page, *sorted(but))}
     return found.values()

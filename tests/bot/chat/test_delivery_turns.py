@@ -235,3 +235,23 @@ async def test_people_are_told_at_once_however_many_answers_wait_for_an_agent() 
 
     assert surface.shown[0] == "say The audit head: 7"
     assert len(surface.shown) == 1_101
+
+
+async def test_everybody_is_told_at_once_however_many_notes_wait_for_one_person() -> None:
+    """The oldest thousand were looked at, and the announcement waited for a thousand notes."""
+    surface = InOrder()
+    stage = Stage(surface)
+    now_ms = stage.world.clock.now_ms()
+
+    def noted(tx: Transaction) -> None:
+        for number in range(1_100):
+            note = Message(f"ask:{number}", "discord", "olga", "note", {"text": "Hm."}, now_ms)
+            tx.outbox.add(note)
+
+    await stage.world.store.write(noted)
+    moment = stage.world.workflow.world.moment()
+    await stage.world.store.write(lambda tx: announce(tx, moment, "news", "The audit head: 7"))
+    await stage.delivery().drain()
+
+    assert "say The audit head: 7" in surface.shown[:2]
+    assert len(surface.shown) == 1_101
