@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from bot.books import look, reading
+from bot.books import reading
 from bot.config import Config
 from bot.storage.sqlite import SqliteStore
 from lifecycle.agreeing.evidence import EvidenceTold, about_its_evidence
@@ -68,13 +68,19 @@ async def verified_in(
 
 
 async def exported(config: Config, write: Callable[[str], None]) -> None:
-    """Pass every entry to `write` as one line of JSON, on a reader's thread. Raises CannotOpen."""
+    """Pass every entry to `write` as one line of JSON, up to the head of when it began.
 
-    def view(tx: Transaction, _now: int) -> None:
-        for entry in _entries(tx):
-            write(json.dumps(entry, separators=(",", ":")))
-
-    await look(config, view, must_exist=True)
+    Each page is read in a snapshot of its own, since `write` may wait for whoever reads the lines:
+    as long as one snapshot is held, the bot's `-wal` can only grow. Entries are never changed, so
+    the pages are one chain. Raises CannotOpen.
+    """
+    async with reading(config, must_exist=True) as store:
+        last, _ = await store.read(lambda tx: tx.audit.head())
+        after = 0
+        while page := await store.read(partial(_page, after, last)):
+            for entry in page:
+                write(json.dumps(entry, separators=(",", ":")))
+            after = int(page[-1]["seq"])
 
 
 def _checked(tx: Transaction, anchor: str | None, done: Callable[[int], None]) -> Verified:
@@ -132,3 +138,8 @@ def _entries(tx: Transaction) -> Iterator[Mapping[str, Any]]:
     while page := tx.audit.exported(after, _PAGE):
         yield from page
         after = int(page[-1]["seq"])
+
+
+def _page(after: int, last: int, tx: Transaction) -> Sequence[Mapping[str, Any]]:
+    """Return a page of the entries after `after`, empty once they reach as far as `last`."""
+    return tx.audit.exported(after, max(0, min(_PAGE, last - after)))

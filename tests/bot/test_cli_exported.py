@@ -7,11 +7,14 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from bot.storage import open_store
+from bot.storage.connection import open_plain
+from bot.storage.queries import PRAGMAS
 from lifecycle.audit import AuditEvent
 from lifecycle.moment import rfc3339
 from lifecycle.ports import Transaction
@@ -70,3 +73,27 @@ def test_an_export_into_a_file_shows_on_the_terminal_how_far_it_is(told: House, 
     assert "1000/?" in shown
     lines = file.read_text().splitlines()
     assert [json.loads(line)["seq"] for line in lines] == list(range(1, LONG + 1))
+
+
+def test_an_export_that_nobody_reads_on_lets_the_bot_fold_its_side_file(
+    told: House, root: Path
+) -> None:
+    """`signoff audit export | less`, left open: the `-wal` of the bot grew by all that was written
+    for as long as it stood there."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "bot", "audit", "export"],
+        cwd=told.folder,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as waiting:
+        assert waiting.stdout is not None
+        begun = json.loads(waiting.stdout.readline())
+        with closing(open_plain(told.folder / "data/signoff.db", writing=True)) as plain:
+            plain.execute("INSERT INTO flags VALUES ('later', '1')")
+            busy, _, _ = plain.execute(PRAGMAS["empty_wal"]).fetchone()
+        rest = waiting.stdout.read().splitlines()
+
+    assert busy == 0
+    assert [begun["seq"], *(json.loads(line)["seq"] for line in rest)] == list(range(1, LONG + 1))
