@@ -15,7 +15,7 @@ from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
 from lifecycle.canonical import digest_of
 from lifecycle.door import end, record
 from lifecycle.ending import answer_of
-from lifecycle.errors import Refused
+from lifecycle.errors import Fault, Refused
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.first_gate import meaning
@@ -35,6 +35,9 @@ _EXPIRED_A_SUBMIT = 50
 _FLOODS: Final = frozenset({"too_many_open", "rate_limited"})
 _HOUR_MS: Final = 3_600_000
 _MINUTE_MS: Final = 60_000
+#: So many attempts at one BLOCK tool, by one proposer within a minute, are stored as proposals.
+#: They may be as large as any, and no authority is asked whose rate would hold them up (ADR 0029).
+_BLOCKED_A_MINUTE: Final = 60
 
 
 def admit(
@@ -207,6 +210,15 @@ def _would_be_blocked(accepted: Accepted) -> Answer:
 
 
 def _blocked(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Proposal:
+    """Store a blocked proposal, so that the attempt leaves a trace; of a flood of them the trail
+    tells the digests alone. Raises Refused for these."""
+    actor, tool = accepted.document.actor, accepted.tool.name
+    before = tx.uses.since(actor, tool, moment.now_ms - _MINUTE_MS)
+    if len(before) >= _BLOCKED_A_MINUTE:
+        error = Refused([Fault("tool_blocked", suggestion=_blocked_words(accepted))])
+        _tell_of_a_flood(tx, moment, actor, error)
+        raise error
+    tx.uses.add(actor, tool, moment.now_ms)
     enrolled = enrol(tx, moment, accepted, sender)
     shown = accepted.document.model_dump(mode="json", exclude_none=True)
     holds_secrets = mask_secrets(shown) != shown  # asked here: no rule judges a blocked proposal

@@ -254,3 +254,27 @@ async def test_words_behind_a_bare_cross_are_waited_for_five_minutes(
     assert task is not None
     assert task.explanation == end
     assert (await world.trail("refused")).count("reason_given") == int(counts)
+
+
+# -- an agent that tries what is blocked --------------------------------------------------
+
+
+async def test_beyond_sixty_a_minute_a_blocked_proposal_leaves_an_entry_and_no_row(
+    world: World,
+) -> None:
+    """An agent filled the disk with them: no rate holds up what is answered before authority."""
+    blocked = {"tool": "financial-transfer", "action_type": "transact"}
+    answers = [
+        await world.submits(MAIL, proposal_id=f"t{each}", **blocked) for each in range(60 + 5)
+    ]
+
+    assert {answer.reason for answer in answers} == {"tool_blocked"}
+    assert [answer.proposal_id for answer in answers[59:61]] == ["t59", None]
+    assert {answer.outcome.value for answer in answers} == {"deny"}
+    refused = await world.audit("refused")
+    assert [each["reason"] for each in refused] == ["tool_blocked"] * 5
+    assert len(await announced(world, "leila proposes more than it may")) == 1
+
+    await world.passes(minutes=1)
+    later = await world.submits(MAIL, proposal_id="later", **blocked)
+    assert (later.proposal_id, later.state) == ("later", "rejected")
