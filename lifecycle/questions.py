@@ -123,6 +123,13 @@ def note_posted(tx: Transaction, message: Message, message_id: str) -> None:
         tx.flags.put(_place(message.surface, message_id), key.removeprefix(_POSTED))
 
 
+def is_answered(tx: Transaction, message: Message) -> bool:
+    """Return whether this message asks a question that somebody has answered."""
+    key, _, _ = message.key.rpartition("@")
+    asked = question_of(tx, key.removeprefix(_POSTED)) if key.startswith(_POSTED) else None
+    return asked is not None and asked["answer"] is not None
+
+
 def asked_in(tx: Transaction, surface: str, message_id: str) -> str | None:
     """Return the id of the question in this message if replies to it are meant to answer it.
 

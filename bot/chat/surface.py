@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Final, Protocol, runtime_checkable
 
 from bot.chat.cards.content import CardContent
 from lifecycle.records import LONGEST_WAIT_MS, Card, Message
+
+#: What a surface could not do is tried again after this pause at most, unless it asks for more.
+LONGEST_PAUSE_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,13 @@ class SurfaceFailed(Exception):
             retry_after_s = min(retry_after_s, LONGEST_WAIT_MS / 1000)
         self.retry_after_s = retry_after_s
         self.lasting = lasting
+
+
+def pause_ms(attempts: int, failure: SurfaceFailed) -> int:
+    """Return the pause before the next attempt in ms: the platform's word, else doubled to 60 s."""
+    if failure.retry_after_s is not None:
+        return int(failure.retry_after_s * 1000)
+    return int(1000 * min(LONGEST_PAUSE_S, 2.0 ** min(attempts - 1, 10)))
 
 
 class CardGone(SurfaceFailed):

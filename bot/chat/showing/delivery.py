@@ -19,9 +19,10 @@ from bot.chat.showing.due import ATTENTION_AFTER, Due
 from bot.chat.showing.failing_log import FailingLog
 from bot.chat.showing.placed import Placed, note_claim, note_placed
 from bot.chat.showing.set_aside import SetAside
+from bot.chat.showing.told_late import as_told_now, card_in_question, is_old
 from bot.chat.showing.undelivered import undelivered
 from bot.chat.showing.vanished import Vanished
-from bot.chat.surface import CardGone, Posted, Surface, SurfaceFailed
+from bot.chat.surface import LONGEST_PAUSE_S, CardGone, Posted, Surface, SurfaceFailed, pause_ms
 from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.process.cancelling import being_cancelled
 from lifecycle.located import located
@@ -41,7 +42,6 @@ _MOST_FAILURES: Final = 20
 _AWAY_S: Final = 1.0
 #: A new card's line waits so long for Sentinel's verdict; then other cards may overtake it.
 _VERDICT_MS: Final = 1_000
-_LONGEST_PAUSE_S: Final = 60.0
 
 
 class _Outcome(Enum):
@@ -92,7 +92,7 @@ class Delivery:
                 log.error("the store cannot be read or written; %s waits", self.surface.name)
                 failures += 1
                 # A delivery that could not be noted would be repeated at every nudge.
-                await asyncio.sleep(min(_LONGEST_PAUSE_S, 2 ** min(failures, 10) - 2))
+                await asyncio.sleep(min(LONGEST_PAUSE_S, 2 ** min(failures, 10) - 2))
                 self._due.set()
             except BaseException as error:
                 if being_cancelled() or not isinstance(error, Exception | asyncio.CancelledError):
@@ -222,7 +222,7 @@ class Delivery:
             case Card():
                 await self._card_failed(item, failure)
             case Message():
-                at_ms = self.world.clock.now_ms() + _pause_ms(item.attempts + 1, failure)
+                at_ms = self.world.clock.now_ms() + pause_ms(item.attempts + 1, failure)
                 why = str(failure)
                 await self._note(lambda tx: tx.outbox.failed(item.key, at_ms, why))
             case _:
@@ -230,7 +230,7 @@ class Delivery:
 
     async def _card_failed(self, card: Card, failure: SurfaceFailed) -> None:
         attempts = card.attempts + 1
-        retry_at_ms = self.world.clock.now_ms() + _pause_ms(attempts, failure)
+        retry_at_ms = self.world.clock.now_ms() + pause_ms(attempts, failure)
         enough = failure.lasting or attempts >= ATTENTION_AFTER
         for_certain, asked_ms = not failure.may_be_done, retry_at_ms if failure.retry_after_s else 0
         # The message under this claim is gone; some platforms post nothing new under a used claim.
@@ -261,6 +261,12 @@ class Delivery:
         await self.world.write(unit, news=False)
 
     async def _message(self, message: Message) -> _Outcome:
+        if is_old(message, now_ms := self.world.clock.now_ms()):
+            await self._shown_after_all(message)
+            told = await self.world.store.read(partial(as_told_now, message, now_ms))
+            if told is None:
+                return await self._arrived(message, None)
+            message = told
         to_agent = message.recipient in self.world.law.policy.agents
         try:
             with taking_turns_as(Turn(Rank.CARDS if to_agent else Rank.FIRST)):
@@ -268,6 +274,16 @@ class Delivery:
         except SurfaceFailed as failure:
             await self._failed(message, failure)
             return _Outcome.FAILED
+        return await self._arrived(message, stands_in)
+
+    async def _shown_after_all(self, message: Message) -> None:
+        """Try a card once more before it is told that it cannot be shown: it may stand by then."""
+        card = await self.world.store.read(partial(card_in_question, message))
+        if card is not None:
+            self._waiting.drop(card.proposal_id)
+            await self._delivered(card)
+
+    async def _arrived(self, message: Message, stands_in: str | None) -> _Outcome:
         now_ms = self.world.clock.now_ms()
         await self._note(lambda tx: _said(tx, message, stands_in, now_ms))
         return _Outcome.DONE
@@ -282,10 +298,3 @@ def _said(tx: Transaction, message: Message, stands_in: str | None, now_ms: int)
 def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] | None:
     proposal = tx.proposals.get(proposal_id)
     return None if proposal is None else (proposal, list(tx.reviews.of(proposal_id)))
-
-
-def _pause_ms(attempts: int, failure: SurfaceFailed) -> int:
-    """Return the pause before the next attempt in ms: the platform's word, else doubled to 60 s."""
-    if failure.retry_after_s is not None:
-        return int(failure.retry_after_s * 1000)
-    return int(1000 * min(_LONGEST_PAUSE_S, 2.0 ** min(attempts - 1, 10)))

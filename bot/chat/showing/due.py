@@ -54,6 +54,11 @@ class _Line:
             return self.failed.popleft()
         return self.fresh.popleft()
 
+    def drop_card(self, proposal_id: str) -> None:
+        for items in (self.fresh, self.failed):
+            for item in [each for each in items if _is_card_of(each, proposal_id)]:
+                items.remove(item)
+
     def __bool__(self) -> bool:
         return bool(self.fresh or self.failed)
 
@@ -111,6 +116,13 @@ class Due:
         """Drop what is left of this line until the store is asked again."""
         self._lines.pop(turn, None)
 
+    def drop(self, proposal_id: str) -> None:
+        """Take a card off its line that is tried out of its turn."""
+        for turn, line in list(self._lines.items()):
+            line.drop_card(proposal_id)
+            if not line:
+                del self._lines[turn]
+
     # -- inside ---------------------------------------------------------------------------
 
     def _found(self, tx: Transaction, now_ms: int) -> Iterable[tuple[Turn, Item]]:
@@ -130,6 +142,10 @@ class Due:
             to_agent = message.recipient in agents
             rank = Rank.AGENTS if to_agent else Rank.FIRST
             yield Turn(rank, f"to {message.recipient}"), message
+
+
+def _is_card_of(item: Item, proposal_id: str) -> bool:
+    return isinstance(item, Card) and item.proposal_id == proposal_id
 
 
 def waiting_messages(
