@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from asyncio import FIRST_COMPLETED
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -27,7 +28,10 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.callbacks")
 
-_PAGE: Final = 20
+#: So many messages are on their way to one agent at a time.
+_AT_ONCE: Final = 20
+#: To so many agents at a time; each connection takes a file of those that the bot may open.
+_MOST_LINES: Final = 16
 #: Messages read together; those for a server that is left alone are put off in one unit.
 _LOOKED_AT: Final = 200
 _EVERY_S: Final = 1.0
@@ -41,6 +45,9 @@ _SILENCE_MS: Final = 10_000
 _LONGEST_SILENCE_MS: Final = 300_000
 #: After this many refusals in a row a server counts as one that does not answer.
 _MOST_REFUSED: Final = 20
+
+#: Each line has few connections. Silent servers could keep those of one pool from others.
+_LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 
 
 @dataclass(slots=True)
@@ -112,16 +119,51 @@ class Callbacks:
                 await self._client.aclose()
 
     async def drain(self) -> int:
-        """Deliver what is due now; return how many messages arrived."""
-        await self._settle_polled()
+        """Deliver what is due now, in a line for each agent; return how many messages arrived.
+
+        No agent waits for the server of another. What goes wrong in a line is raised once the
+        others have ended.
+        """
+        lines: dict[str, asyncio.Task[int]] = {}
         arrived = 0
-        while due := await self._waiting(SURFACE):
+        try:
+            while True:
+                await self._settle_polled()
+                while len(lines) < _MOST_LINES and (due := await self._by_agent(but=lines)):
+                    for whose in [*due][: _MOST_LINES - len(lines)]:
+                        lines[whose] = asyncio.create_task(self._line(due[whose]))
+                under_way = [line for line in lines.values() if not line.done()]
+                if not under_way:
+                    break
+                await asyncio.wait(under_way, timeout=_EVERY_S, return_when=FIRST_COMPLETED)
+                well = [whose for whose, line in lines.items() if _went_well(line)]
+                arrived += sum(lines.pop(whose).result() for whose in well)
+            return arrived + sum(line.result() for line in lines.values())
+        finally:
+            for line in lines.values():
+                line.cancel()
+            await asyncio.gather(*lines.values(), return_exceptions=True)
+
+    async def _by_agent(self, but: Collection[str]) -> Mapping[str, Sequence[Message]]:
+        """Return what is to be delivered now, by agent, to all `but` some; at most `_AT_ONCE` each.
+
+        What is for a server that is left alone is put off.
+        """
+        while waiting := await self._waiting(SURFACE, *but):
             now_ms = self._world.clock.now_ms()
-            until_ms = {each.key: self._silent_until_ms(each) for each in due}
-            at_once = [each for each in due if until_ms[each.key] <= now_ms][:_PAGE]
-            arrived += sum(await asyncio.gather(*map(self._deliver, at_once)))
+            until_ms = {each.key: self._silent_until_ms(each) for each in waiting}
             await self._put_off({key: at_ms for key, at_ms in until_ms.items() if at_ms > now_ms})
-        return arrived
+            due: defaultdict[str, list[Message]] = defaultdict(list)
+            for each in waiting:
+                if until_ms[each.key] <= now_ms and len(due[each.recipient]) < _AT_ONCE:
+                    due[each.recipient].append(each)
+            if found := {whose: listed for whose, listed in due.items() if listed}:
+                return found
+        return {}
+
+    async def _line(self, messages: Sequence[Message]) -> int:
+        """Deliver messages to one agent; return how many arrived."""
+        return sum(await asyncio.gather(*map(self._deliver, messages)))
 
     def _silent_until_ms(self, message: Message) -> int:
         """Return until when the server of its agent is left alone, 0 if it is not."""
@@ -149,11 +191,9 @@ class Callbacks:
             for message in due:
                 await self._delivered(message, now_ms)
 
-    async def _waiting(self, surface: str) -> list[Message]:
-        now_ms = self._world.clock.now_ms()
-        return list(
-            await self._world.store.read(lambda tx: tx.outbox.waiting(surface, now_ms, _LOOKED_AT))
-        )
+    async def _waiting(self, surface: str, *but: str) -> list[Message]:
+        page = surface, self._world.clock.now_ms(), _LOOKED_AT
+        return list(await self._world.store.read(lambda tx: tx.outbox.waiting(*page, *but)))
 
     async def _deliver(self, message: Message) -> bool:
         agent = self._world.law.policy.agents.get(message.recipient)
@@ -219,9 +259,17 @@ class Callbacks:
             # A cookie of one agent's server would go to another's on the same host, and add up.
             no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             self._client = httpx.AsyncClient(
-                timeout=_TIMEOUT_S, follow_redirects=False, trust_env=False, cookies=no_cookies
+                timeout=_TIMEOUT_S,
+                follow_redirects=False,
+                trust_env=False,
+                cookies=no_cookies,
+                limits=_LIMITS,
             )
         return self._client
+
+
+def _went_well(line: asyncio.Task[int]) -> bool:
+    return line.done() and line.exception() is None
 
 
 def _news_of(message: Message, data: str) -> str:

@@ -264,3 +264,34 @@ async def test_a_server_that_is_silent_keeps_no_callback_waiting_more_than_once(
             told = await receiver.told(1)
         assert len(tried) <= 20
     assert told[0]["data"]["proposal_id"] == "p2"
+
+
+async def test_a_server_that_takes_its_time_keeps_no_other_agent_waiting(
+    world: World, receiver: Receiver
+) -> None:
+    """Others were told only once it had taken all that waited for it, twenty at a time."""
+    goes_on, met = asyncio.Event(), 0
+
+    async def takes_its_time(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal met
+        await reader.readuntil(b"\r\n\r\n")
+        met += 1
+        await goes_on.wait()
+        writer.write(b"HTTP/1.1 200 x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    async with accepting(takes_its_time) as port:
+        callbacks = await much_waits(world, f"http://127.0.0.1:{port}/x", 300, 0)
+        agents = dict(world.workflow.policy.agents)
+        agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=receiver.url)
+        await world.adopts(agents=agents)
+        news = Message("n1", SURFACE, "nour", "ended", {}, world.clock.now_ms())
+        await world.store.write(lambda tx: tx.outbox.add(news))
+        draining = asyncio.create_task(callbacks.drain())
+        await asyncio.wait_for(receiver.told(1), 5)
+        later = Message("n2", SURFACE, "nour", "ended", {}, world.clock.now_ms())
+        await world.store.write(lambda tx: tx.outbox.add(later))
+        await asyncio.wait_for(receiver.told(2), 5)
+        assert met <= 20
+        goes_on.set()
+        assert await asyncio.wait_for(draining, 20) == 302
