@@ -42,6 +42,26 @@ def end_key(proposal_id: str) -> str:
     return f"end:{proposal_id}"
 
 
+def tell_instead(tx: Transaction, moment: Moment, proposal_id: str, held_ms: int) -> None:
+    """Keep the end for a proposer whose answer, which tells of it, could not be posted so far.
+
+    It is held back for as long as that is tried again; `answered` takes it away.
+    """
+    proposal = tx.proposals.get(proposal_id)
+    if proposal is not None and proposal.terminal:
+        key, body = _instead_key(proposal_id), answer_of(proposal).as_json()
+        tell(tx, moment, proposal, key, "ended", body, not_before_ms=moment.now_ms + held_ms)
+
+
+def answered(tx: Transaction, moment: Moment, proposal_id: str) -> None:
+    """Note that the answer was posted, so that nothing is told instead of it."""
+    tx.outbox.delivered(_instead_key(proposal_id), moment.now_ms)
+
+
+def _instead_key(proposal_id: str) -> str:
+    return f"{end_key(proposal_id)}:unanswered"
+
+
 def answer_of(
     proposal: Proposal, *, deduplicated: bool = False, differs: tuple[str, ...] = ()
 ) -> Answer:

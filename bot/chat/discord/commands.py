@@ -138,7 +138,7 @@ class TextCommands:
 
     async def _answer(self, payload: Mapping[str, Any], reply: CommandReply) -> None:
         """Post an answer under the message that asked, or in the channel if that is gone."""
-        await self._say(payload, answer_messages(reply), else_here=True)
+        await self._say(payload, answer_messages(reply), else_here=True, document=reply.document)
 
     def sender(self, payload: Mapping[str, Any], event_id: str) -> Sender:
         """Return who wrote a message; a webhook is a stranger, whatever it calls itself."""
@@ -160,7 +160,12 @@ class TextCommands:
             self._aside(payload, self._answer(payload, reply))
 
     async def _say(
-        self, payload: Mapping[str, Any], messages: Sequence[Said], *, else_here: bool = False
+        self,
+        payload: Mapping[str, Any],
+        messages: Sequence[Said],
+        *,
+        else_here: bool = False,
+        document: Mapping[str, Any] | None = None,
     ) -> None:
         left, asked_in = list(enumerate(messages)), int(payload["channel"])
         places = [asked_in]
@@ -185,5 +190,7 @@ class TextCommands:
                         raise
                     log.info("an answer cannot be posted: %s", failure)
                     places.pop(0)  # no permission, or the thread is gone: what was done stays done
+            if left:
+                raise SurfaceFailed("no place takes it", lasting=True)
 
-        await self.answers.post(post)
+        await self.answers.post(post, document)

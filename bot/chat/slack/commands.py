@@ -96,7 +96,8 @@ class SlackCommands:
             files = await self._looked_for(heard)
         sender = as_known_now(self._commands.workflow.policy, sender)
         reply = await self._commands.run(heard.text, sender, [self._attached(f) for f in files])
-        answering = self._answered(heard, answer(reply, f"answer-{heard.ts}"))
+        said = answer(reply, f"answer-{heard.ts}")
+        answering = self._answered(heard, said, reply.document)
         await self._beside(heard.text, answering, heard.user or heard.bot)
 
     async def _beside(self, text: str, saying: Coroutine[Any, Any, None], to: str) -> None:
@@ -118,7 +119,9 @@ class SlackCommands:
             log.info("no file is looked for: %s", refused)
             return ()
 
-    async def _answered(self, heard: Said, said: Answer) -> None:
+    async def _answered(
+        self, heard: Said, said: Answer, document: Mapping[str, Any] | None
+    ) -> None:
         """Post an answer in its thread; if that takes none, in the channel."""
 
         async def post() -> None:
@@ -131,8 +134,9 @@ class SlackCommands:
                 if said.attachment is not None:
                     await self._files.follow(thread_ts or ts, said.attachment)
                 return
+            raise SurfaceFailed("no place takes it", lasting=True)
 
-        await self.answers.post(post)
+        await self.answers.post(post, document)
 
     async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
         """Run `/signoff …` and answer the person alone."""
