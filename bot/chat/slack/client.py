@@ -23,6 +23,7 @@ from bot.chat.hearing.hearing import Hearing
 from bot.chat.slack.callers import Callers, listening
 from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb, bypassed
 from bot.chat.slack.checks import Me
+from bot.chat.slack.forms import FormsServer
 from bot.chat.slack.left_out import notice
 from bot.chat.slack.sdk import Acknowledging, NotTaken, library_log
 from bot.chat.slack.signed import only_signed
@@ -180,7 +181,7 @@ class SlackClient:
 
     async def _over_http(self, app: AsyncApp) -> None:
         entry, callers = self._doors.http, Callers()
-        server = app.server(port=entry.port, path=entry.path, host=entry.host)
+        server = FormsServer(port=entry.port, path=entry.path, app=app, host=entry.host)
         signed = only_signed(self._doors.signing_secret or "", callers)
         server.web_app.middlewares.append(signed)
         async with listening(server.web_app, callers, entry.host, entry.port):
