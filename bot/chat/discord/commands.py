@@ -32,6 +32,14 @@ from lifecycle.workflow import Workflow
 log = logging.getLogger("signoff.discord")
 
 _PREFIX: Final = "!"
+#: Kinds of messages that somebody wrote. Of any other kind Discord writes the words, in somebody's
+#: name: whoever gives a thread a new name has said nothing.
+_WRITTEN: Final = frozenset(
+    {
+        *(discord.MessageType.default, discord.MessageType.reply),
+        *(discord.MessageType.chat_input_command, discord.MessageType.context_menu_command),
+    }
+)
 
 
 def command_text(content: str, me: int | None) -> str | None:
@@ -51,8 +59,9 @@ def command_text(content: str, me: int | None) -> str | None:
 def message_payload(
     about: discord.Message, settings: DiscordSettings, me: int | None
 ) -> dict[str, Any] | None:
-    """Return what to keep of a message; None if the bot wrote it or it is not for us to hear."""
-    if about.author.id == me:
+    """Return what to keep of a message; None if the bot or Discord wrote it, or it is not for us
+    to hear."""
+    if about.author.id == me or about.type not in _WRITTEN:
         return None
     text = command_text(about.content, me)
     guild = about.guild.id if about.guild else getattr(about.channel, "guild_id", None)
@@ -78,9 +87,15 @@ def message_payload(
 def forwarded(about: discord.Message, settings: DiscordSettings) -> str | None:
     """Return which message of the channel this one forwards; None if it forwards none."""
     came = about.reference
-    if came is None or came.type is not discord.MessageReferenceType.forward:
+    if came is None or not forwards(about):
         return None
     return str(came.message_id) if came.channel_id == settings.channel else None
+
+
+def forwards(about: discord.Message) -> bool:
+    """Say whether a message forwards another one; then it carries nothing of its own."""
+    came = about.reference
+    return came is not None and came.type is discord.MessageReferenceType.forward
 
 
 def is_command_word(text: str) -> bool:

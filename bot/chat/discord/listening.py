@@ -22,6 +22,7 @@ from bot.chat.discord.offering import Offering
 from bot.chat.discord.payloads import (
     LINE_MS,
     TOLD_MS,
+    arrives_empty,
     cleared_payload,
     deleted_payload,
     edit_payload,
@@ -181,9 +182,8 @@ class Listening:
         """Detect that the content intent is missing: an agent's message arrives empty."""
         agents = self._workflow.policy.agents.values()
         known = any(each.accounts.get(SURFACE) == str(about.author.id) for each in agents)
-        carries = about.content or about.attachments or about.embeds or about.stickers
-        if known and about.type is discord.MessageType.default:
-            self._deaf = not carries
+        if known and (empty := arrives_empty(about)) is not None:
+            self._deaf = empty
 
     def _edited(self, about: discord.RawMessageUpdateEvent, me: int | None) -> None:
         message_id = emptied(about, self._settings, me)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import discord
 
-from bot.chat.discord.commands import command_text
+from bot.chat.discord.commands import command_text, forwards
 from bot.chat.discord.settings import DiscordSettings
 from bot.chat.hearing.shown import GIVEN_MS
 from bot.chat.hearing.signals import of_character
@@ -84,6 +84,15 @@ def emptied(
     nothing = flags.suppress_embeds or (ours and data.get("embeds") == [])
     in_place = about.guild_id == settings.guild and about.channel_id == settings.channel
     return str(about.message_id) if in_place and nothing else None
+
+
+def arrives_empty(about: discord.Message) -> bool | None:
+    """Say whether a message arrives without anything that somebody can write into one, as each does
+    without the content intent; None for a forward and others that carry nothing of their own."""
+    if about.type is not discord.MessageType.default or forwards(about):
+        return None
+    carries = (about.content, about.attachments, about.embeds, about.stickers)
+    return not any((*carries, about.components, about.poll))
 
 
 def deleted_payload(about: Any, settings: DiscordSettings) -> dict[str, Any] | None:
