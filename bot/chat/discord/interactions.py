@@ -13,7 +13,7 @@ import discord
 
 from bot.chat.commands.typed import lane_of
 from bot.chat.discord import views
-from bot.chat.discord.asked import Asked
+from bot.chat.discord.asked import Asked, place_of
 from bot.chat.discord.calls import answered
 from bot.chat.discord.files import file_payload
 from bot.chat.discord.render import Said
@@ -42,6 +42,10 @@ class Interactions:
         lane = lane_of(text, str(interaction.user.id), str(interaction.id))
         asked = {"what": "command", "text": text, "files": [file_payload(each) for each in files]}
         await self._through(interaction, lane, asked, public=public)
+
+    def here(self, interaction: discord.Interaction) -> bool:
+        """Say whether it was begun where commands are read, and cards are seen."""
+        return self._asked.in_place(place_of(interaction))
 
     async def raw(self, interaction: discord.Interaction) -> None:
         """Take a button or a form; ignore what is not ours."""

@@ -44,7 +44,8 @@ class Offering:
 
     def offer(self, client: SignoffClient) -> None:
         """Begin to offer the commands with this client; returns at once."""
-        add_commands(client.tree, self._workflow, self._interactions.run)
+        doing = self._interactions
+        add_commands(client.tree, self._workflow, doing.run, doing.here)
         guild = discord.Object(self._rest.settings.guild)
         client.tree.copy_global_to(guild=guild)
         if self._offering is not None:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final
 
 import discord
 from discord import app_commands
@@ -18,37 +18,50 @@ from lifecycle.workflow import Workflow
 
 #: Runs a command's text, with files, for whoever began the interaction, and answers it.
 Run = Callable[[discord.Interaction, str, list[discord.Attachment]], Awaitable[None]]
+#: Says whether an interaction was begun where commands are read.
+Here = Callable[[discord.Interaction], bool]
+
+_Command = app_commands.Command[discord.app_commands.Group, ..., None]
+_Complete = Callable[
+    [discord.Interaction, str], Coroutine[Any, Any, list[app_commands.Choice[str]]]
+]
 
 _MOST_CHOICES: Final = 25
 _LOOKED_AT: Final = 200
 
 
-def add_commands(tree: app_commands.CommandTree, workflow: Workflow, run: Run) -> None:
-    """Put every command of the help table on the command tree of one client."""
+def add_commands(tree: app_commands.CommandTree, workflow: Workflow, run: Run, here: Here) -> None:
+    """Put every command of the help table on the command tree of one client.
+
+    Ids are completed `here` alone: Discord offers the commands in every channel of the server, also
+    to people who may not see the cards.
+    """
+
+    async def complete(
+        interaction: discord.Interaction, current: str
+    ) -> list[app_commands.Choice[str]]:
+        found = await _open_ids(workflow, current) if here(interaction) else []
+        return [app_commands.Choice(name=words[:100], value=each) for each, words in found]
+
     for name in COMMANDS:
-        tree.add_command(_command(name, workflow, run))
+        tree.add_command(_command(name, complete, run))
 
 
-def _command(
-    name: str, workflow: Workflow, run: Run
-) -> app_commands.Command[discord.app_commands.Group, ..., None]:
+def _command(name: str, complete: _Complete, run: Run) -> _Command:
     does = COMMANDS[name][1][:100]
     match name:
         case "propose":
             return _propose(does, run)
         case "show" | "explain" | "audit" | "withdraw" | "retry":
-            return _with_id(name, does, workflow, run)
+            return _with_id(name, does, complete, run)
         case "approve" | "reject" | "roll-back":
-            return _deciding(name, does, workflow, run)
+            return _deciding(name, does, complete, run)
         case "settle":
-            return _settle(does, workflow, run)
+            return _settle(does, complete, run)
         case "evidence" | "freeze" | "rules" | "pending" | "answer" | "help":
             return _with_words(name, does, run)
         case _:
             return _bare(name, does, run)
-
-
-_Command = app_commands.Command[discord.app_commands.Group, ..., None]
 
 
 def _bare(name: str, does: str, run: Run) -> _Command:
@@ -66,17 +79,17 @@ def _with_words(name: str, does: str, run: Run) -> _Command:
     return app_commands.Command(name=name, description=does, callback=callback)
 
 
-def _with_id(name: str, does: str, workflow: Workflow, run: Run) -> _Command:
+def _with_id(name: str, does: str, complete: _Complete, run: Run) -> _Command:
     @app_commands.describe(id="the proposal's id")
     async def callback(interaction: discord.Interaction, id: str) -> None:
         await run(interaction, f"{name} {id}", [])
 
     return _completing(
-        app_commands.Command(name=name, description=does, callback=callback), workflow
+        app_commands.Command(name=name, description=does, callback=callback), complete
     )
 
 
-def _deciding(name: str, does: str, workflow: Workflow, run: Run) -> _Command:
+def _deciding(name: str, does: str, complete: _Complete, run: Run) -> _Command:
     @app_commands.describe(id="the proposal's whole id", reason="why; its agent is told")
     async def callback(
         interaction: discord.Interaction,
@@ -86,11 +99,11 @@ def _deciding(name: str, does: str, workflow: Workflow, run: Run) -> _Command:
         await run(interaction, f"{name} {id} {reason}", [])
 
     return _completing(
-        app_commands.Command(name=name, description=does, callback=callback), workflow
+        app_commands.Command(name=name, description=does, callback=callback), complete
     )
 
 
-def _settle(does: str, workflow: Workflow, run: Run) -> _Command:
+def _settle(does: str, complete: _Complete, run: Run) -> _Command:
     @app_commands.describe(id="the proposal's whole id", outcome="what became of it")
     @app_commands.choices(
         outcome=[
@@ -101,7 +114,7 @@ def _settle(does: str, workflow: Workflow, run: Run) -> _Command:
         await run(interaction, f"settle {id} {outcome}", [])
 
     command: _Command = app_commands.Command(name="settle", description=does, callback=callback)
-    return _completing(command, workflow)
+    return _completing(command, complete)
 
 
 def _propose(does: str, run: Run) -> _Command:
@@ -119,17 +132,8 @@ def _propose(does: str, run: Run) -> _Command:
     return app_commands.Command(name="propose", description=does, callback=callback)
 
 
-def _completing(command: _Command, workflow: Workflow) -> _Command:
+def _completing(command: _Command, complete: _Complete) -> _Command:
     """Complete the ids of open proposals."""
-
-    async def complete(
-        _interaction: discord.Interaction, current: str
-    ) -> list[app_commands.Choice[str]]:
-        return [
-            app_commands.Choice(name=words[:100], value=proposal_id)
-            for proposal_id, words in await _open_ids(workflow, current)
-        ]
-
     command.autocomplete("id")(complete)
     return command
 

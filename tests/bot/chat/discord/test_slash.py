@@ -36,6 +36,16 @@ async def test_ids_are_completed_from_what_is_open(stage: DiscordStage) -> None:
     assert [choice["value"] for choice in answer["data"]["choices"]] == [proposal_id]
 
 
+async def test_ids_are_completed_only_where_cards_are_seen(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD)
+    thread = stage.server.opens_thread(await stage.card(proposal_id))
+    elsewhere = stage.server.types(ANA, "show", "id", "", channel=OTHER_CHANNEL)
+    assert (await until(lambda: elsewhere.callback, "an answer"))["data"]["choices"] == []
+    in_a_thread = stage.server.types(ANA, "show", "id", "", channel=thread)
+    answer = await until(lambda: in_a_thread.callback, "choices")
+    assert [choice["value"] for choice in answer["data"]["choices"]] == [proposal_id]
+
+
 async def test_approve_and_reject_are_the_same_law(stage: DiscordStage) -> None:
     first = await stage.proposes(PROD)
     stage.server.runs(ANA, "approve", id=first, reason="fine")
