@@ -67,7 +67,8 @@ _TAKEN: Final = frozenset(
 )
 
 
-#: If discord.py cannot read one of these, it is let go; all others it needs to keep its state.
+#: If discord.py cannot read one of these, it is let go. Of all others discord.py keeps its state,
+#: and a fresh client is needed; but not for another server: anybody may have the bot in theirs.
 _SPARED: Final = frozenset(
     {
         *("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"),
@@ -116,9 +117,10 @@ class SignoffClient(discord.Client):
         self.identified = False
         self._hearing = hearing
         self._listener = listener
+        self._ours = str(settings.guild)
         self._numbers = itertools.count(time.monotonic_ns())
         parsers = self._connection.parsers
-        parsers |= {each: partial(self._read, each, parsers[each]) for each in _SPARED}
+        parsers |= {each: partial(self._read, each, parse) for each, parse in parsers.items()}
 
     async def setup_hook(self) -> None:
         """Let the listener prepare between login and connection."""
@@ -150,12 +152,15 @@ class SignoffClient(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
     def _read(self, event: str, parse: Callable[[Any], None], data: Mapping[str, Any]) -> None:
-        """Let discord.py parse an event. A failure here would otherwise end the client."""
+        """Let discord.py parse an event; a failure that is raised ends the client."""
         try:
             parse({**_LEFT_OUT, **data} if event == "MESSAGE_UPDATE" else data)
         except Exception as error:
+            if event in _SPARED:
+                self._listener.missed()
+            elif _server_of(event, data) in (None, self._ours):
+                raise
             log.error("an event could not be read: %s %s", event, located(error))
-            self._listener.missed()
 
     def _seen_anew(self) -> None:
         try:
@@ -170,6 +175,13 @@ class SignoffClient(discord.Client):
             self._listener.taken(event, about, number)
         except Exception as error:
             log.error("an event could not be taken: %s %s", event, located(error))
+
+
+def _server_of(event: str, data: Any) -> str | None:
+    """Return which server an event is about, None if it is about none or does not say."""
+    named = data if isinstance(data, Mapping) else {}
+    server = named.get("guild_id") or (named.get("id") if event.startswith("GUILD_") else None)
+    return None if server is None else str(server)
 
 
 def wanted_intents() -> discord.Intents:

@@ -30,11 +30,15 @@ class Call:
     at_s: float = 0.0
 
 
+_PAGE = "<html><title>Attention Required! | Cloudflare</title></html>"
+
+
 @dataclass
 class Fault:
     """What happens to calls that match: a status, or a connection that is cut.
 
-    `page` is an answer that is none of Discord's: the page of something in between.
+    `page` is an answer that is none of Discord's: the page of something in between, or what stands
+    on it.
     `times` calls are hit (None: all), the first `skip` matching ones left alone, and with `every`
     only each n-th; `says` is a text that must stand in the body. `acts` lets the server do what
     was asked before the answer is lost.
@@ -50,7 +54,7 @@ class Fault:
     via: bool = True
     acts: bool = False
     gate: asyncio.Event | None = None
-    page: bool = False
+    page: bool | str = False
     times: int | None = 1
     skip: int = 0
     says: str = ""
@@ -72,8 +76,8 @@ class Fault:
 
     def answer(self) -> web.Response:
         """Return the scripted answer."""
-        if self.page:
-            text = "<html><title>Attention Required! | Cloudflare</title></html>"
+        if self.page is not False:
+            text = _PAGE if self.page is True else self.page
             return web.Response(status=self.status or 403, text=text, content_type="text/html")
         if self.status == 429:
             body = {

@@ -87,7 +87,7 @@ class Messages:
         known = self.state.channel(channel)
         more = {
             k: body[k]
-            for k in ("embeds", "components", "flags", "author", "webhook_id")
+            for k in ("embeds", "components", "flags", "author", "webhook_id", "type")
             if k in body
         }
         if "nonce" in body:

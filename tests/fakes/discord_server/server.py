@@ -186,9 +186,11 @@ class DiscordServer:
         """Run a slash command with string options."""
         return self._command(2, user, command, channel, options, files or {})
 
-    def types(self, user: str, command: str, option: str, value: str) -> Interaction:
+    def types(
+        self, user: str, command: str, option: str, value: str, *, channel: str = CHANNEL
+    ) -> Interaction:
         """Type into an option that completes."""
-        return self._command(4, user, command, CHANNEL, {option: value}, {}, focused=option)
+        return self._command(4, user, command, channel, {option: value}, {}, focused=option)
 
     def _command(
         self,

@@ -8,7 +8,12 @@ import pytest
 
 from tests.bot.chat.discord.cards import in_window, seeded
 from tests.bot.chat.discord.standing import WINDOW_S, unheard
-from tests.fakes.discord_server.state import Message
+from tests.fakes.discord_server.state import (
+    BOT,
+    FOREIGN_CHANNEL,
+    FOREIGN_GUILD,
+    Message,
+)
 from tests.fakes.discord_stage import BEN, CROSS, DiscordStage, until
 
 HIDDEN = {"embeds": [], "flags": 1 << 2}
@@ -54,3 +59,51 @@ async def test_what_cannot_be_read_has_the_cards_read_and_ends_no_connection(
     await stage.workflow.close_due()
     await stage.reaches(proposal_id, "rolled_back")
     assert stage.server.gateway.identified == identified
+
+
+@pytest.mark.parametrize(
+    ("event", "how"),
+    [
+        ("GUILD_CREATE", {"id": FOREIGN_GUILD, "roles": [{"id": "no number"}]}),
+        ("GUILD_UPDATE", {"id": FOREIGN_GUILD, "roles": None}),
+        ("CHANNEL_CREATE", {"guild_id": FOREIGN_GUILD, "id": None, "type": 0}),
+        ("THREAD_CREATE", {"guild_id": FOREIGN_GUILD, "id": "5"}),
+        ("GUILD_ROLE_CREATE", {"guild_id": FOREIGN_GUILD, "role": {}}),
+    ],
+)
+async def test_no_other_server_that_has_the_bot_can_end_its_connection(
+    stage: DiscordStage, event: str, how: dict[str, Any]
+) -> None:
+    state, gateway = stage.server.state, stage.server.gateway
+    proposal_id, card = await seeded(stage)
+    state.join(BOT, guild=FOREIGN_GUILD)
+    gateway.dispatch("GUILD_CREATE", state.guild_json(FOREIGN_GUILD))
+    identified = gateway.identified
+
+    gateway.dispatch(event, how)
+    stage.server.reacts(BEN, card, CROSS)
+
+    await stage.reaches(proposal_id, "rejected")
+    assert gateway.identified == identified
+
+
+async def test_another_server_that_can_never_be_read_does_not_keep_the_bot_from_its_own(
+    unstarted: DiscordStage,
+) -> None:
+    state = unstarted.server.state
+    state.join(BOT, guild=FOREIGN_GUILD)
+    state.channels[FOREIGN_CHANNEL]["id"] = None
+    await unstarted.begins()
+    proposal_id, card = await seeded(unstarted)
+    unstarted.server.reacts(BEN, card, CROSS)
+    await unstarted.reaches(proposal_id, "rejected")
+    assert unstarted.server.gateway.identified == 1
+
+
+async def test_what_cannot_be_read_of_the_own_server_has_a_fresh_client_made(
+    stage: DiscordStage, identified_at_once: None
+) -> None:
+    identified = stage.server.gateway.identified
+    stage.server.gateway.dispatch("CHANNEL_CREATE", {"guild_id": "700", "id": None, "type": 0})
+    await until(lambda: stage.server.gateway.identified > identified, "a fresh client")
+    await stage.hears()
