@@ -85,7 +85,9 @@ class SlackIn(SlackSurface):
                 who = self.room.person(f"{TEAM}/{given['user']}")
                 if self.room.unsaid:
                     raise SurfaceFailed("Slack does not say")
-                return {"user": {"team_id": TEAM, "deleted": who in self.room.gone}}
+                return {
+                    "user": {"id": given["user"], "team_id": TEAM, "deleted": who in self.room.gone}
+                }
             case _:
                 await self.room.asked()
                 return {"ok": True, "ts": f"1.{self.room.number():06d}", "messages": []}

@@ -194,12 +194,13 @@ class Rest:
             return False
         try:
             async with spoken_to("asking for a member"):
-                await self.client.http.get_member(self.settings.guild, int(account))
+                found = await self.client.http.get_member(self.settings.guild, int(account))
+                theirs = str(found["user"]["id"]) == account
         except SurfaceFailed as failure:
             gone = failure.__cause__
             known = isinstance(gone, discord.NotFound) and gone.code in NO_MEMBER
             return False if known else None
-        return True
+        return theirs or None
 
     async def parent(self, channel: int) -> int | None:
         """Return the channel that a thread belongs to, None if it is no thread."""

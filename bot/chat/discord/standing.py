@@ -74,6 +74,8 @@ async def _under(rest: Rest, message_id: int, emoji: str, kind: discord.Reaction
             if getattr(failure.__cause__, "code", None) == UNKNOWN_EMOJI:
                 return found - {str(rest.me)}  # the emoji went since the message was read
             raise
+        if not isinstance(page, list):
+            raise SurfaceFailed("reading a card: Discord does not say who stands under it")
         found |= {str(user["id"]) for user in page}
         if len(page) < _PAGE:
             return found - {str(rest.me)}

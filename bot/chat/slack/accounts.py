@@ -53,7 +53,10 @@ class Accounts:
             if refused.error in _UNKNOWN:
                 return None
             raise
-        return Profile.of(answer.get("user") or {})
+        said = answer.get("user")
+        if not isinstance(said, Mapping) or said.get("id") != user:
+            raise SurfaceFailed("Slack does not say whose account it is")
+        return Profile.of(said)
 
     async def sender(
         self,

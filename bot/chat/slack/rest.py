@@ -187,10 +187,12 @@ class Rest:
             if refused.error in _GONE:
                 raise CardGone(str(refused)) from None
             raise
-        message = dict(answer.get("message") or {})
+        message = answer.get("message")
+        if not isinstance(message, Mapping) or message.get("ts") != ts:
+            raise SurfaceFailed("Slack does not say what stands under the message")
         if message.get("subtype") == "tombstone":  # deleted, with its thread left standing
             raise CardGone("the message is gone")
-        return message
+        return dict(message)
 
     async def files_of(self, ts: str, thread_ts: str | None) -> list[dict[str, Any]]:
         """Return the files of one message, for the event of a mention may come without them."""

@@ -33,7 +33,8 @@ _NEW_ACCOUNT = "4242"
 async def anas_account_is_another_one(stage: DiscordStage) -> None:
     """Let a new config name another account of ana's, who is a member there as well."""
     members = stage.server.state.members[GUILD]
-    members[_NEW_ACCOUNT] = members[ANA]
+    theirs = members[ANA]["user"] | {"id": _NEW_ACCOUNT}
+    members[_NEW_ACCOUNT] = members[ANA] | {"user": theirs}
     people = dict(stage.policy.people)
     accounts = {**people["ana"].accounts, "discord": _NEW_ACCOUNT}
     people["ana"] = replace(people["ana"], accounts=accounts)

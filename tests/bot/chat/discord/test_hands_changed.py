@@ -38,7 +38,7 @@ def joins(stage: DiscordStage) -> None:
     """Let ana have another account in the server."""
     state = stage.server.state
     state.users[_OTHER] = {**state.users[ANA], "id": _OTHER}
-    state.members[GUILD][_OTHER] = state.members[GUILD][ANA]
+    state.members[GUILD][_OTHER] = state.members[GUILD][ANA] | {"user": state.users[_OTHER]}
 
 
 async def anas_account_is(stage: DiscordStage, account: str) -> None:
