@@ -58,7 +58,8 @@ async def test_what_may_stand_is_looked_for_sooner_whatever_is_said_later_and_no
 ) -> None:
     posts = await posts_in_ten_minutes(LOST, then, emoji=True)
 
-    assert await posts_in_ten_minutes(LOST, then, emoji=False) < posts < MINUTES_S / 4
+    # Every four seconds, and once more before people are told that it cannot be shown.
+    assert await posts_in_ten_minutes(LOST, then, emoji=False) < posts <= MINUTES_S / 4 + 1
 
 
 async def test_a_card_that_is_written_down_while_it_is_looked_for_is_found() -> None:
