@@ -36,6 +36,14 @@ def is_moment(told: object) -> TypeGuard[int]:
     return isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= LAST_MS
 
 
+def on_calendar(at_ms: int) -> int:
+    """Return a time, or the nearest one of a day that a calendar has.
+
+    What is blocked is stored before anybody asks whether its times can be meant.
+    """
+    return min(max(at_ms, 0), LAST_MS)
+
+
 def ms_of(at: str) -> int:
     """Return the ms UTC that `rfc3339` wrote."""
     return round(datetime.fromisoformat(at).timestamp() * 1000)

@@ -15,7 +15,7 @@ from operator import attrgetter, itemgetter
 from types import NoneType, UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lifecycle.moment import LAST_MS
+from lifecycle.moment import LAST_MS, on_calendar
 from lifecycle.proposal import Cause, Execution, Identity, KeptStop
 from lifecycle.verdict import Finding, RuleResult
 
@@ -93,3 +93,10 @@ def _classes(hint: Any) -> frozenset[type]:
 _WITHIN: Final[Mapping[type[Any], Kinds]] = {
     part: Kinds(part) for part in (Execution, KeptStop, Cause, Identity, RuleResult, Finding)
 }
+
+
+def times_of_a_blocked(values: Mapping[str, Any]) -> dict[str, int]:
+    """Return its times on the calendar: older versions stored them as its document says, and nobody
+    asks of a blocked document whether they can be meant."""
+    named = {name: values.get(name) for name in ("deadline_ms", "valid_from_ms")}
+    return {name: on_calendar(at_ms) for name, at_ms in named.items() if type(at_ms) is int}

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from bot.storage.json_text import dump, load
-from bot.storage.row_kinds import Kinds, of_its_kinds
+from bot.storage.row_kinds import Kinds, of_its_kinds, times_of_a_blocked
 from lifecycle.policy import Level
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import (
@@ -203,6 +203,7 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
         "kept_stop": _stop_of(kept_stop) if kept_stop is not None else None,
         "execution": _execution_of(row, values.get("execution", {})),
     }
+    values |= times_of_a_blocked(values) if values["tier"] is Tier.BLOCK else {}
     made = Proposal.of(values)
     _KINDS.check(made.__dict__)
     return made

@@ -13,7 +13,7 @@ from lifecycle.event_kinds import EventKind
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.likeness import known_by
 from lifecycle.llm.witness import PROVENANCE
-from lifecycle.moment import Moment
+from lifecycle.moment import Moment, on_calendar
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.records import Money
@@ -79,8 +79,8 @@ def _row(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) ->
         version=1,
         checked_policy_digest=moment.policy.digest,
         place=sender.place,
-        deadline_ms=window.valid_until_ms if window else ttl_ms,
-        valid_from_ms=window.valid_from_ms if window else None,
+        deadline_ms=on_calendar(window.valid_until_ms) if window else ttl_ms,
+        valid_from_ms=on_calendar(window.valid_from_ms) if window else None,
         quorum_needs_people=accepted.quorum_needs_people,
         window_s=accepted.window_s,
         task_id=document.task_id,

@@ -25,6 +25,7 @@ from lifecycle.audit import AuditEntry
 from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
 from lifecycle.likeness import known_by
+from lifecycle.moment import on_calendar
 from lifecycle.policy import ApprovalClass
 from lifecycle.ports import Transaction
 from lifecycle.posted_cards import about_its_cards, about_its_showing, was_shown
@@ -180,7 +181,8 @@ def _about_its_beginning(proposal: Proposal, first: AuditEntry, told: Told) -> I
     yield from differs("tool", proposal.tool, event.details.get("tool", UNTOLD))
     yield from differs("time of submission", at_words(proposal.created_at_ms), event.at)
     if told.deadline_ms is not UNTOLD:
-        yield from differs("deadline", at_words(proposal.deadline_ms), at_words(told.deadline_ms))
+        deadline_ms = on_calendar(told.deadline_ms)  # an older version told what nobody can mean
+        yield from differs("deadline", at_words(proposal.deadline_ms), at_words(deadline_ms))
     yield from differs("wait for a permit's redemption", proposal.permit_waits, told.permit_waits)
     # Entries of older versions do not have the digests by which a repeat is recognized.
     repeats = known_by(proposal.content_digest, proposal.likeness_digest)
@@ -217,9 +219,9 @@ def _about_its_bytes(proposal: Proposal, trail: Sequence[AuditEntry], told: Told
     window = document.time_window
     if proposal.task_id != document.task_id:
         yield f"its task is {proposal.task_id}, its document says {document.task_id}"
-    if proposal.valid_from_ms != (window.valid_from_ms if window else None):
+    if proposal.valid_from_ms != (on_calendar(window.valid_from_ms) if window else None):
         yield f"it may begin at {at_words(proposal.valid_from_ms)}, its document says another time"
-    if window is not None and proposal.deadline_ms > window.valid_until_ms:
+    if window is not None and proposal.deadline_ms > on_calendar(window.valid_until_ms):
         yield f"its deadline is {at_words(proposal.deadline_ms)}, its document ends before that"
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from lifecycle.admitting import enrolling
 from lifecycle.tier import Tier
 from tests.builders import DAY_MS, MAIL, NOW_MS, PROD, a_document
+from tests.stories.forging import problems
 from tests.world import World
 
 PROPOSE = frozenset({Tier.PROPOSE})
@@ -257,6 +259,29 @@ async def test_words_behind_a_bare_cross_are_waited_for_five_minutes(
 
 
 # -- an agent that tries what is blocked --------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["this version", "an older one"])
+@pytest.mark.parametrize(
+    ("begins_ms", "ends_ms"),
+    [(-5, 2**53 - 1), (1 - 2**53, 1 - 2**53), (2**53 - 1, 2**53 - 1), (1, 2)],
+)
+async def test_a_blocked_proposal_can_be_read_whatever_times_it_names(
+    on_disk: World, begins_ms: int, ends_ms: int, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asks whether they can be meant, and one such row was a fault of the trail for ever."""
+    if by == "an older one":  # it stored them, and told them, as they stood in the document
+        monkeypatch.setattr(enrolling, "on_calendar", int)
+    window = {"valid_from_ms": begins_ms, "valid_until_ms": ends_ms, "max_duration_ms": 1}
+    blocked = {"tool": "financial-transfer", "action_type": "transact", "time_window": window}
+
+    answer = await on_disk.submits(MAIL, proposal_id="t1", **blocked)
+
+    assert (answer.reason, answer.state) == ("tool_blocked", "rejected")
+    kept = (await on_disk.proposal("t1")).read().time_window
+    assert kept is not None
+    assert kept.valid_from_ms == begins_ms
+    assert await problems(on_disk) == []
 
 
 async def test_beyond_sixty_a_minute_a_blocked_proposal_leaves_an_entry_and_no_row(
