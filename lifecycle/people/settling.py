@@ -11,6 +11,7 @@ from lifecycle.announcing import announce
 from lifecycle.calls.concluding import after_execute, commit_not_done, roll_back_done
 from lifecycle.calls.finishing import Concluded
 from lifecycle.calls.mishaps import rollback_incomplete
+from lifecycle.counting import is_lost
 from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
@@ -138,8 +139,10 @@ def _in_doubt(proposal: Proposal, execution: Execution, *, happened: bool) -> bo
 def reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:
     """Return who settles or retries. Raises ReviewRefused not_a_reviewer."""
     sender, tool = act.sender, moment.policy.tools.get(proposal.tool)
-    if sender.kind is not ActorKind.PERSON or sender.id is None or sender.id in act.lost:
+    if sender.kind is not ActorKind.PERSON or sender.id is None:
         _refuse()
+    if is_lost(act.lost, sender.id, sender.surface):
+        _not_confirmed(act)
     group = tool.reviewers if tool else "approvers"
     if sender.id not in moment.policy.group(group):
         _refuse()
@@ -148,6 +151,16 @@ def reviewer(moment: Moment, proposal: Proposal, act: Act) -> Identity:
 
 def _refuse() -> NoReturn:
     raise ReviewRefused("not_a_reviewer", "Only reviewers settle and retry.")
+
+
+def _not_confirmed(act: Act) -> NoReturn:
+    """Refuse an account that is no member, as for approvals: this lets things go on, too."""
+    if not act.unsure:
+        _refuse()
+    words = (
+        "Your membership here cannot be read just now; nothing was changed. Give it again later."
+    )
+    raise ReviewRefused("not_a_reviewer", words)
 
 
 def _seen(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Identity) -> Reviewed:

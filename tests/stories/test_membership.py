@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
 from tests.builders import MAIL, PROD
+from tests.fakes.tools import raising
+from tests.stories.doubtful import SEND
 from tests.world import World
 
 
@@ -74,6 +77,38 @@ async def test_an_account_that_was_banned_still_stops_while_its_person_is_a_memb
     await world.rejects("ben", proposal_id)
 
     assert (await world.proposal(proposal_id)).state is State.REJECTED
+
+
+@pytest.mark.parametrize("happened", [True, False])
+async def test_an_account_that_was_banned_settles_and_retries_nothing(
+    world: World, happened: bool
+) -> None:
+    """What somebody else says by it would let a mail leave."""
+    world.tool(SEND).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.notifier.banned = frozenset({("ben", "terminal")})
+
+    settled = await world.workflow.settle(proposal_id, world.sender("ben"), happened=happened)
+    retried = await world.workflow.retry(proposal_id, world.sender("ben"))
+
+    assert [settled.code, retried.code] == ["not_a_reviewer"] * 2
+    assert (await world.proposal(proposal_id)).attention is Attention.OUTCOME_UNKNOWN
+    elsewhere = replace(world.sender("ben"), surface="slack")
+    reply = await world.workflow.settle(proposal_id, elsewhere, happened=happened)
+    assert reply.code is None
+
+
+async def test_whose_membership_cannot_be_read_hears_that_and_settles_later(world: World) -> None:
+    world.tool(SEND).on["execute"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    world.notifier.unread = frozenset({"ben"})
+
+    settled = await world.workflow.settle(proposal_id, world.sender("ben"), happened=False)
+
+    assert settled.code == "not_a_reviewer"
+    assert "cannot be read just now" in settled.words
 
 
 async def test_an_approval_waits_for_nobody_whose_other_account_is_no_member(world: World) -> None:
