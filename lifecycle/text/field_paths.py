@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -15,6 +16,8 @@ _Steps = tuple[str, ...]
 #: What stands between the names of a path in one name: `user.role`, `user[role]`, `/user/role`.
 _BETWEEN: Final = re.compile(r"[^\w\s-]+")
 _WITHIN: Final = re.compile(r"[\s_-]+")
+#: The number of an item between them: `users[0].role`, `/users/0/role`.
+_NUMBER: Final = re.compile(r"(?:(?<=[^\w\s-])|\A)\s*-?\d+\s*(?=[^\w\s-]|\Z)")
 #: Of a longer path only its end is looked for. A document may consist of points, and nobody else is
 #: served while it is read.
 _MOST_STEPS: Final = 8
@@ -27,16 +30,20 @@ def fields_named(fields: Mapping[str, Any], names: Iterable[str]) -> Iterator[Pa
 
     A name means a field and what is within it. `role` is also `Role`, `user.role`, `role.name` and
     the `role` of an object `user`; `user.role` is also that `role`, however either is written.
+    `users.role` is also the `role` of each item of `users`, in a list or by its number.
     """
     wanted = {steps[-_MOST_STEPS:] for steps in map(_steps_of, names) if steps}
     lengths = sorted({len(steps) for steps in wanted})
     for parts, container in containers(dict(fields)):
         if not isinstance(container, dict):
             continue
-        around = _joined(part for part in parts[-2 * _MOST_STEPS :] if isinstance(part, str))
+        above = [str(part) for part in parts[-2 * _MOST_STEPS :]]
+        arounds = [(read, _joined(map(read, above))) for read in (_steps_of, _unnumbered)]
         for name in container:
-            way = around + _steps_of(name)
-            if len(name) > _LONGEST_NAME or _leads_by(way, len(around), wanted, lengths):
+            ways = ((around, around + read(name)) for read, around in arounds)
+            if len(name) > _LONGEST_NAME or any(
+                _leads_by(way, len(around), wanted, lengths) for around, way in ways
+            ):
                 yield (*parts, name)
 
 
@@ -50,8 +57,8 @@ def _leads_by(way: _Steps, around: int, wanted: set[_Steps], lengths: list[int])
     )
 
 
-def _joined(names: Iterable[str]) -> _Steps:
-    steps = tuple(step for name in names for step in _steps_of(name))
+def _joined(read: Iterable[_Steps]) -> _Steps:
+    steps = tuple(step for steps in read for step in steps)
     return steps[-_MOST_STEPS:]
 
 
@@ -59,6 +66,17 @@ def _steps_of(name: str) -> _Steps:
     """Return the names that a name consists of, each in the form that `user_role`, `userRole` and
     `User-Role` share; a name of signs alone is one. Of a very long name only the end is read."""
     return _read(name[-_LONGEST_NAME:])
+
+
+@lru_cache(maxsize=4096)
+def _unnumbered(name: str) -> _Steps:
+    """Return the names that a name consists of, without numbers of items; none for such a number.
+
+    They are looked for before the name is folded, for that makes letters of digits.
+    """
+    shown = unicodedata.normalize("NFKC", name[-_LONGEST_NAME:])
+    left = _NUMBER.sub("", shown)
+    return _steps_of(left) if left == shown or re.search(r"\w", left) else ()
 
 
 @lru_cache(maxsize=4096)

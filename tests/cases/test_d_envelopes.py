@@ -77,6 +77,39 @@ def test_a_forbidden_path_is_forbidden_however_deep_it_is_written(
     assert found(document) == (place if path else set())
 
 
+@pytest.mark.parametrize(
+    ("updates", "path"),
+    [
+        ({"users[0].role": 1}, '["users[0].role"]'),
+        ({"/users/0/Role/name": 1}, '["/users/0/Role/name"]'),
+        ({"users[\uff10]": {"role": 1}}, '["users[\\uff10]"].role'),
+        ({"users": {"0": {"role": 1}}}, "users.0.role"),
+        ({"users": {"0.role": 1}}, 'users["0.role"]'),
+        ({"users": [{"role": 1}]}, "users[0].role"),
+        ({"users2.role": 1}, None),
+        ({"users 0.role": 1}, None),
+    ],
+)
+def test_a_forbidden_field_of_a_list_is_forbidden_in_each_item_by_its_number(
+    updates: dict[str, Any], path: str | None
+) -> None:
+    document = enveloped({"forbidden_fields": ["users.role"]}, {"updates": updates})
+    places = {each[2] for each in found(document)}
+
+    assert places == (
+        {f"parameters.updates{'' if path[0] == '[' else '.'}{path}"} if path else set()
+    )
+
+
+def test_a_field_that_is_forbidden_in_one_item_may_change_in_another() -> None:
+    bounds = {"forbidden_fields": ["users[0].role"]}
+
+    for updates in ({"users": [{"role": 1}]}, {"users.0.role": 1}):
+        assert found(enveloped(bounds, {"updates": updates}))
+    for updates in ({"users": [{}, {"role": 1}]}, {"users/1/role": 1}):
+        assert not found(enveloped(bounds, {"updates": updates}))
+
+
 @pytest.mark.parametrize("name", ["Role", "rоle", "role ", "role.name"])
 def test_a_field_is_allowed_only_as_it_is_written(name: str) -> None:
     document = enveloped({"allowed_fields": ["role"]}, {"updates": {name: 1}})
