@@ -86,9 +86,24 @@ def _url(schemes: tuple[str, ...]) -> AfterValidator:
             raise ValueError(f"a URL that begins with {wanted} and names a host is needed")
         if parts.username is not None or parts.password is not None:
             raise ValueError("a URL holds no user and no password; name them by *_env keys")
+        if not _may_be_called(parts.hostname):
+            raise ValueError("the host of this URL is no name that there can be (IDNA 2008)")
         return text
 
     return AfterValidator(check)
+
+
+def _may_be_called(host: str) -> bool:
+    """Return whether a host can be a name, as httpx reads it; it raises for any other."""
+    if host.isascii() and not host.startswith("xn--"):
+        return True
+    import idna  # most configs never need it
+
+    try:
+        idna.decode(host if host.isascii() else idna.encode(host.lower()).decode("ascii"))
+    except idna.IDNAError:
+        return False
+    return True
 
 
 def _split(text: str) -> SplitResult | None:

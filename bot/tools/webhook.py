@@ -87,6 +87,7 @@ class WebhookTool:
 
     async def _post(self, call: Call) -> Mapping[str, Any]:
         read_by_s = asyncio.get_running_loop().time() + call.limit_s * _OF_IT_TO_READ
+        _addressed(self._url)
         body = json.dumps(call.as_json(), ensure_ascii=False, separators=(",", ":"))
         headers = self._headers(call, body)
         # The caller limits the whole call. A limit here as well could discard an answer in time.
@@ -139,6 +140,17 @@ class WebhookTool:
             return Webhook(secret if secret.startswith(_PREFIX) else secret.encode())
         except (ValueError, EmptyWebhookSecretError) as error:
             raise ToolFailed(f"the secret in {name} is no base64") from error
+
+
+def _addressed(url: str) -> None:
+    """Raise ToolFailed if the library can make no request to this address: it then raises whatever
+    it met, and the call would be in doubt although nothing was sent."""
+    try:
+        _ = httpx.Request("POST", url).url.host
+    except (httpx.InvalidURL, ValueError) as error:
+        raise ToolFailed(
+            "its address names no host that there can be, so nothing was sent"
+        ) from error
 
 
 def _id_of(call: Call) -> str:

@@ -156,6 +156,18 @@ IN_TOOLS = {
         "tools.production-deploy.url",
         "begins with http",
     ),
+    "URL of a host that is no name": (
+        "http://127.0.0.1:9000/deploy",
+        "https://xn--ls8h.example/deploy",
+        "tools.production-deploy.url",
+        "no name that there can be",
+    ),
+    "URL of a host with a letter that no name has": (
+        "http://127.0.0.1:9000/deploy",
+        "https://☃.example/deploy",
+        "tools.production-deploy.url",
+        "no name that there can be",
+    ),
     "URL of another scheme that names a host": (
         "http://127.0.0.1:9000/deploy",
         "ftp://deploy.example/deploy",

@@ -107,6 +107,14 @@ async def test_a_secret_that_everybody_knows_means_that_nothing_was_sent(
     assert "WEBHOOK_SECRET" in result.explanation
 
 
+@pytest.mark.parametrize("host", ["xn--ls8h.example", "xn--.example", "☃.example"])
+async def test_an_address_that_no_request_can_be_made_to_means_that_nothing_was_sent(side, host):
+    result = await outcome_of(WebhookBench(f"https://{host}/deploy", side))
+
+    assert result.outcome is Outcome.FAILED
+    assert "nothing was sent" in result.explanation
+
+
 async def test_a_proxy_of_the_environment_is_not_used(bench, side, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
