@@ -18,6 +18,7 @@ from referencing.exceptions import Unresolvable
 
 from lifecycle.canonical import canonical_bytes
 from lifecycle.errors import Fault
+from lifecycle.first_gate.multiples import multiple_of
 from lifecycle.nearest import meant
 from lifecycle.paths import dotted
 from lifecycle.policy import ToolKind, ToolPolicy
@@ -97,6 +98,7 @@ _Validator: Final[Any] = extend(  # type: ignore[no-untyped-call]
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
         "uniqueItems": _unique_items,
+        "multipleOf": multiple_of,
     },
 )
 #: Keywords that are refused, and what to write instead. The first would let the library run regular

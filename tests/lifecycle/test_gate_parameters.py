@@ -137,6 +137,25 @@ def test_many_equal_items_are_compared_in_one_pass() -> None:
 
 
 @pytest.mark.parametrize(
+    ("step", "multiples", "others"),
+    [
+        (0.01, [0.07, 19.99, 0.29, 1e300, 5, -4.35], [0.075, 19.995, 1e-7]),
+        (0.02, [0.06, 4.58], [0.07, 4.59]),
+        (5, [10, 10.0, 0], [7, 2.5, 9007199254740991]),
+    ],
+)
+def test_a_multiple_is_judged_by_the_numbers_as_they_are_written(
+    step: float, multiples: list[float], others: list[float]
+) -> None:
+    shape = {"properties": {"amount": {"multipleOf": step}}}
+    tool = a_tool("pay", Tier.PROPOSE, ActionType.TRANSACT, parameters=shape)
+    let_through = [n for n in [*multiples, *others] if not parameter_faults(tool, {"amount": n})]
+    assert let_through == multiples
+    assert not parameter_faults(tool, {"amount": "19.995"})
+    assert not parameter_faults(tool, {"amount": True})
+
+
+@pytest.mark.parametrize(
     "schema",
     [
         {"$ref": "https://example.com/schema.json"},
