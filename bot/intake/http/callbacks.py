@@ -129,15 +129,16 @@ class Callbacks:
         try:
             while True:
                 await self._settle_polled()
+                well = [whose for whose, line in lines.items() if _went_well(line)]
+                arrived += sum(lines.pop(whose).result() for whose in well)
                 while len(lines) < _MOST_LINES and (due := await self._by_agent(but=lines)):
                     for whose in [*due][: _MOST_LINES - len(lines)]:
                         lines[whose] = asyncio.create_task(self._line(due[whose]))
                 under_way = [line for line in lines.values() if not line.done()]
-                if not under_way:
-                    break
-                await asyncio.wait(under_way, timeout=_EVERY_S, return_when=FIRST_COMPLETED)
-                well = [whose for whose, line in lines.items() if _went_well(line)]
-                arrived += sum(lines.pop(whose).result() for whose in well)
+                if under_way:
+                    await asyncio.wait(under_way, timeout=_EVERY_S, return_when=FIRST_COMPLETED)
+                elif not any(map(_went_well, lines.values())):
+                    break  # a line that ended just now may have more to deliver
             return arrived + sum(line.result() for line in lines.values())
         finally:
             for line in lines.values():
