@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -20,61 +17,17 @@ from bot.cli.app import app as signoff
 from bot.config import load_config
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
-from tests.builders import REFUND, a_document
+from tests.bot.cli_beside import FULL, bot_beside, said, spoil, status, submits_p1
 from tests.by_hand import by_hand
 from tests.fakes.notifier import PlainNotifier
 
-FULL = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'disk full'); END"
 ANA = Sender("terminal", ActorKind.PERSON, "ana", account="ana")
-
-
-class Unanswered(PlainNotifier):
-    """A chat that does not say who is a member: whatever asks it waits."""
-
-    async def lost_members(
-        self, people: Iterable[str], *, only_certain: bool = False
-    ) -> frozenset[str]:
-        await asyncio.Event().wait()
-        return frozenset(people)
 
 
 @pytest.fixture
 async def bot(write_config: Callable[..., Path]) -> AsyncIterator[App]:
-    """A bot that is put together in this process, with its lock, and hears SIGHUP."""
-    async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
-        await app.workflow.start()
-        loop, reloads = asyncio.get_running_loop(), set()
-        loop.add_signal_handler(
-            signal.SIGHUP, lambda: reloads.add(asyncio.create_task(app.reload()))
-        )
+    async with bot_beside(write_config()) as app:
         yield app
-        loop.remove_signal_handler(signal.SIGHUP)
-        await app.workflow.shut_down(1)
-
-
-async def said(bot: App, *words: str) -> Any:
-    """Run a command beside the bot and return how it ended."""
-    line = ["--config", str(bot.config.path), *words]
-    return await asyncio.to_thread(CliRunner().invoke, signoff, line)
-
-
-async def status(bot: App) -> tuple[dict[str, Any], str]:
-    """Return what `status` says to machines and to people."""
-    as_json, words = await said(bot, "status", "--json"), await said(bot, "status")
-    return json.loads(as_json.stdout), words.stdout
-
-
-async def submits_p1(bot: App) -> None:
-    """Let leila propose something that waits for people."""
-    document = a_document(REFUND, proposal_id="p1", ts_ms=bot.workflow.world.clock.now_ms())
-    leila = Sender("terminal", ActorKind.AGENT, "leila", account="leila")
-    await bot.workflow.submit(json.dumps(document).encode(), leila)
-
-
-def spoil(bot: App, old: str, new: str) -> None:
-    text = bot.config.path.read_text()
-    assert text.count(old) == 1
-    bot.config.path.write_text(text.replace(old, new))
 
 
 def room_of_lock(bot: App) -> int:
@@ -155,67 +108,6 @@ async def test_status_says_that_the_bot_works_with_another_config_and_why(bot: A
     assert "solo_operater: there is no such key" in why
 
 
-async def test_a_reload_that_no_bot_answers_is_not_told_as_done(
-    bot: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It ended with 0 where the bot did not hear it: a tool that was to be stopped went on."""
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
-    monkeypatch.setattr("bot.cli.starting._LOOKS", 2)
-    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
-
-    told = await said(bot, "reload")
-
-    assert told.exit_code == 1
-    assert "did not answer" in told.stderr
-
-
-async def test_a_reload_is_told_while_what_is_open_is_still_judged_again(bot: App) -> None:
-    """With thousands open that takes a minute: `reload` gave up, and `status` told of the old."""
-    await submits_p1(bot)
-    assert (await bot.workflow.approve("p1", ANA)).done
-    bot.workflow.world.notifier = Unanswered()
-    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
-
-    taken = await said(bot, "reload")
-    current, _ = await status(bot)
-
-    assert (taken.exit_code, "as it is now" in taken.stdout) == (0, True)
-    assert current["config"]["is_this"]
-
-
-async def test_a_second_reload_waits_for_nothing_that_the_first_one_has_judged_again(
-    bot: App,
-) -> None:
-    """Who took a mistake back at once was heard a minute later, and the mistake held that long."""
-    await submits_p1(bot)
-    assert (await bot.workflow.approve("p1", ANA)).done
-    bot.workflow.world.notifier = Unanswered()
-    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
-    await said(bot, "reload")
-    spoil(bot, "proposal_ttl_s: 600", "proposal_ttl_s: 900")
-
-    taken = await said(bot, "reload")
-
-    assert (taken.exit_code, "as it is now" in taken.stdout) == (0, True)
-    assert bot.workflow.policy.limits.proposal_ttl_s == 900
-
-
-async def test_the_word_on_a_reload_of_before_is_no_answer_to_this_one(
-    bot: App, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was under way, with what stood there before the file was edited once more."""
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
-    before = load_config(bot.config.path)
-    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
-    words = iter([before, load_config(bot.config.path)])
-    monkeypatch.setattr(time, "sleep", lambda _s: bot.state.taken(next(words), ()))
-
-    taken = await said(bot, "reload")
-
-    assert (taken.exit_code, "as it is now" in taken.stdout) == (0, True)
-    assert (await status(bot))[0]["config"]["is_this"]
-
-
 @pytest.mark.parametrize("set_s", [-3_600, 3_600])
 async def test_a_running_bot_is_found_though_the_wall_clock_was_set_since_it_began(
     bot: App, set_s: int, wall_set: Callable[[int], None]
@@ -243,19 +135,6 @@ async def test_whoever_has_the_number_after_a_new_start_of_the_machine_is_not_th
 
     assert "No bot runs" in (await status(bot))[1]
     assert (await said(bot, "reload")).exit_code == 1
-
-
-async def test_a_reload_that_the_bot_refuses_is_exit_1_with_the_reason(bot: App) -> None:
-    """The shell reads the file as well, but the bot may not be able to take it."""
-    by_hand(bot.config.database_file, FULL)
-    spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
-    spoil(bot, "tier: AUTO,", "tier: AUTO+,")
-
-    done = await said(bot, "reload")
-
-    assert done.exit_code == 1
-    assert "the old one stays in force" in done.stderr
-    assert "disk full" in done.stderr
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["missing", "there"])

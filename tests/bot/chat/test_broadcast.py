@@ -186,40 +186,6 @@ async def test_an_answer_during_which_the_connection_was_lost_counts_for_nothing
     assert not await stage.broadcast.read_cards("p1")
 
 
-async def test_a_person_is_lost_only_where_no_account_of_theirs_is_left() -> None:
-    discord, slack = FakeSurface("discord"), FakeSurface("slack")
-    stage = Stage(discord, slack)
-    discord.members = {"ana": False, "dee": False, "ben": True}
-    slack.members = {"ana": True, "ben": True}
-
-    lost = await stage.broadcast.lost_members(["ana", "ben", "dee", "cal"])
-    assert {each for each in lost if isinstance(each, str)} == {"dee"}
-
-
-async def test_an_account_is_lost_although_another_of_its_person_is_not() -> None:
-    discord, slack = FakeSurface("discord"), FakeSurface("slack")
-    stage = Stage(discord, slack)
-    discord.members = {"ana": False, "ben": None}
-    slack.members = {"ana": True, "ben": True}
-
-    banned, unread = ("ana", "discord"), ("ben", "discord")
-    assert await stage.broadcast.lost_members(["ana", "ben"]) == {banned, unread}
-    assert await stage.broadcast.lost_members(["ana", "ben"], only_certain=True) == {banned}
-
-
-async def test_who_cannot_be_read_is_lost_but_not_surely() -> None:
-    discord, slack = FakeSurface("discord"), FakeSurface("slack")
-    stage = Stage(discord, slack)
-    discord.members = {"ana": None, "dee": False, "ben": None}
-    slack.members = {"ana": False, "ben": True}
-
-    lost = await stage.broadcast.lost_members(["ana", "ben", "dee"])
-    assert {"ana", "dee"} < lost
-    assert "ben" not in lost
-    surely = await stage.broadcast.lost_members(["ana", "ben", "dee"], only_certain=True)
-    assert {each for each in surely if isinstance(each, str)} == {"dee"}
-
-
 async def test_what_was_missed_is_read_on_every_surface() -> None:
     stage = Stage(FakeSurface("discord"), FakeSurface("slack"))
 

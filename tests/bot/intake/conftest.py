@@ -14,7 +14,9 @@ import pytest
 from bot.intake.doors import served_doors
 from bot.storage.opening import open_store
 from lifecycle.policy import Agent, Source
+from tests.bot.intake.receiver import Receiver
 from tests.builders import MAIL, a_document, a_policy, the_agents
+from tests.fakes.listening import accepting
 from tests.world import World, a_world
 
 TOKENS = {"T_LEILA": "leila-token", "T_NOUR": "nour-token", "T_SENSOR": "sensor-token"}
@@ -76,3 +78,11 @@ def code_of(answer: httpx.Response) -> Any:
 
 async def submitted(client: httpx.AsyncClient, base: Any = MAIL, **changes: Any) -> httpx.Response:
     return await client.post("/v1/proposals", json=a_document(base, **changes))
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    found = Receiver()
+    async with accepting(found.meet) as port:
+        found.url = f"http://127.0.0.1:{port}/ends"
+        yield found

@@ -10,11 +10,9 @@ from pathlib import Path
 from bot.intake.doors import served_doors
 from bot.storage.opening import open_store
 from tests.bot.intake.conftest import TOKENS, agents
-from tests.bot.intake.test_callbacks import SECRET, Receiver, receiver
+from tests.bot.intake.receiver import SECRET, Receiver
 from tests.builders import PROD, a_policy
 from tests.world import a_world
-
-__all__ = ["receiver"]
 
 
 async def ended(receiver: Receiver, folder: Path, why: str, count: int) -> str:

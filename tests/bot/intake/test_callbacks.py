@@ -5,64 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from standardwebhooks import Webhook
 
 from bot.chat.showing.undelivered import undelivered
 from bot.intake.doors import served_doors
-from bot.intake.http.callbacks import Callbacks
 from lifecycle.callbacks import SURFACE
 from lifecycle.ports import Transaction
 from lifecycle.records import Message
 from tests.bot.intake.conftest import TOKENS, Outside
+from tests.bot.intake.receiver import SECRET, Receiver, much_waits
 from tests.builders import PROD, REFUND, a_document
 from tests.fakes.listening import accepting
 from tests.world import World
-
-SECRET = "whsec_" + "c2VjcmV0LXNlY3JldC1zZWNyZXQ="
-
-
-@dataclass
-class Receiver:
-    """Answers one status a callback, then 200; keeps what came."""
-
-    statuses: list[int] = field(default_factory=list)
-    came: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-    cookie: str = ""
-    url: str = ""
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        lines = [line.split(": ", 1) for line in head.split("\r\n")[1:] if line]
-        headers = {name.lower(): value for name, value in lines}
-        body = await reader.readexactly(int(headers["content-length"]))
-        self.came.append((headers, body))
-        self.arrived.set()
-        status = self.statuses.pop(0) if self.statuses else 200
-        fields = "content-length: 0\r\nconnection: close\r\n"
-        fields += f"set-cookie: {self.cookie}\r\n" if self.cookie else ""
-        writer.write(f"HTTP/1.1 {status} x\r\n{fields}\r\n".encode())
-        await writer.drain()
-        writer.close()
-
-    async def told(self, count: int) -> list[dict[str, Any]]:
-        while len(self.came) < count:
-            self.arrived.clear()
-            await self.arrived.wait()
-        return [json.loads(body) for _, body in self.came]
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    found = Receiver()
-    async with accepting(found.meet) as port:
-        found.url = f"http://127.0.0.1:{port}/ends"
-        yield found
 
 
 @pytest.fixture
@@ -195,20 +153,6 @@ async def test_an_answer_that_never_ends_keeps_no_callback_waiting(
     assert told[0]["data"]["proposal_id"] == "p2"
 
 
-async def much_waits(world: World, url: str, count: int, since_ms: int) -> Callbacks:
-    """Let so many messages wait for leila, whose server is at `url`."""
-    agents = dict(world.workflow.policy.agents)
-    agents["leila"] = replace(agents["leila"], callback_url=url, callback_secret_env="C_LEILA")
-    await world.adopts(agents=agents)
-
-    def many(tx: Transaction) -> None:
-        for number in range(count):
-            tx.outbox.add(Message(f"w{number}", SURFACE, "leila", "ended", {}, since_ms))
-
-    await world.store.write(many)
-    return Callbacks(world.workflow.world, {"C_LEILA": SECRET})
-
-
 @pytest.mark.parametrize("status", [None, 503], ids=["nobody listens", "it answers 503"])
 async def test_what_waits_for_a_server_that_is_down_for_long_is_touched_seldom(
     world: World, receiver: Receiver, status: int | None
@@ -264,34 +208,3 @@ async def test_a_server_that_is_silent_keeps_no_callback_waiting_more_than_once(
             told = await receiver.told(1)
         assert len(tried) <= 20
     assert told[0]["data"]["proposal_id"] == "p2"
-
-
-async def test_a_server_that_takes_its_time_keeps_no_other_agent_waiting(
-    world: World, receiver: Receiver
-) -> None:
-    """Others were told only once it had taken all that waited for it, twenty at a time."""
-    goes_on, met = asyncio.Event(), 0
-
-    async def takes_its_time(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal met
-        await reader.readuntil(b"\r\n\r\n")
-        met += 1
-        await goes_on.wait()
-        writer.write(b"HTTP/1.1 200 x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-        writer.close()
-
-    async with accepting(takes_its_time) as port:
-        callbacks = await much_waits(world, f"http://127.0.0.1:{port}/x", 300, 0)
-        agents = dict(world.workflow.policy.agents)
-        agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=receiver.url)
-        await world.adopts(agents=agents)
-        news = Message("n1", SURFACE, "nour", "ended", {}, world.clock.now_ms())
-        await world.store.write(lambda tx: tx.outbox.add(news))
-        draining = asyncio.create_task(callbacks.drain())
-        await asyncio.wait_for(receiver.told(1), 5)
-        later = Message("n2", SURFACE, "nour", "ended", {}, world.clock.now_ms())
-        await world.store.write(lambda tx: tx.outbox.add(later))
-        await asyncio.wait_for(receiver.told(2), 5)
-        assert met <= 20
-        goes_on.set()
-        assert await asyncio.wait_for(draining, 20) == 302

@@ -78,7 +78,8 @@ class Fault:
         """Return the scripted answer."""
         if self.page is not False:
             text = _PAGE if self.page is True else self.page
-            return web.Response(status=self.status or 403, text=text, content_type="text/html")
+            kind = {"Content-Type": "application/json" if text.startswith("{") else "text/html"}
+            return web.Response(status=self.status or 403, body=text.encode(), headers=kind)
         if self.status == 429:
             body = {
                 "message": "You are being rate limited.",

@@ -5,6 +5,8 @@ It comes with status 200, so discord.py hands it over.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.bot.chat.discord.cards import in_window, read_again
@@ -20,7 +22,7 @@ from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 pages = pytest.mark.parametrize("page", [True, ""])
 
 
-@pages
+@pytest.mark.parametrize("page", [True, "", json.dumps({"user": {"id": BEN}})])
 async def test_whoever_it_does_not_name_is_no_member_by_it(
     stage: DiscordStage, page: bool | str
 ) -> None:
