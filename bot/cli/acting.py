@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bot.cli.options import FAILED, ConfigOption, JsonOption, best_config_of, config_of, wants_json
+from bot.cli.reasons import ReasonCommand
 from bot.cli.saying import fail, say_done, say_line
 from bot.process import pool
 
@@ -34,7 +35,7 @@ AsPerson = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this module to the command line."""
     app.command("propose")(propose)
-    app.command("freeze")(freeze)
+    app.command("freeze", cls=ReasonCommand)(freeze)
     app.command("thaw")(thaw)
 
 

@@ -146,3 +146,22 @@ def test_a_tool_whose_object_cannot_be_made_hides_no_card(moved_in: House) -> No
 
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "broken:Tool" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("leak", "-now"), "leak -now"),
+        (("-", "--jsn", "leak", "--", "--as", "ben"), "- --jsn leak --as ben"),
+        (("-account", "stolen", "--as=ana"), "-account stolen"),
+        (("mails", "-cconfig.yaml", "to", "--config", "config.yaml", "all", "-c"), None),
+        (("mails", "-cconfig.yaml", "to", "--config", "config.yaml", "all"), "mails to all"),
+    ],
+)
+def test_no_dash_in_a_reason_refuses_a_freeze(
+    moved_in: House, words: tuple[str, ...], reason: str | None
+) -> None:
+    done = moved_in.run("freeze", *words)
+
+    frozen = json.loads(moved_in.run("status", "--json").stdout)["frozen"]
+    assert (done.returncode, frozen and frozen["reason"]) == (0 if reason else 2, reason)

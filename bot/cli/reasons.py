@@ -1,0 +1,57 @@
+"""This module reads the words of a reason, also those that begin with a dash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from typer.core import TyperCommand
+
+#: After it, every word belongs to the reason.
+_WORDS_ALONE: Final = "--"
+
+
+class ReasonCommand(TyperCommand):
+    """A command whose words are a reason, but for its own options.
+
+    `signoff freeze leak -now` is a freeze: none is refused for a dash in its reason.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the options out, wherever they stand; each other word belongs to the reason.
+
+        A misspelt option is a word of the reason as well. `-h` shows the help. `ctx` is
+        click's context, whose type is another one in each version of typer.
+        """
+        with_value = {
+            name: not getattr(parameter, "is_flag", False)
+            for parameter in self.get_params(ctx)
+            if parameter.param_type_name == "option"
+            for name in parameter.opts
+        }
+        options, words = _parted(iter(args), with_value)
+        return super().parse_args(ctx, [*options, _WORDS_ALONE, *words])
+
+
+def _parted(given: Iterator[str], with_value: dict[str, bool]) -> tuple[list[str], list[str]]:
+    """Return the options with their values, and all other words in their order."""
+    options: list[str] = []
+    words: list[str] = []
+    for word in given:
+        if word == _WORDS_ALONE:
+            words += given
+        elif word in with_value:
+            options.append(word)
+            if with_value[word]:
+                options += [value for value in (next(given, None),) if value is not None]
+        elif _has_value_in_it(word, with_value):
+            options.append(word)
+        else:
+            words.append(word)
+    return options, words
+
+
+def _has_value_in_it(word: str, with_value: dict[str, bool]) -> bool:
+    """True for `--config=FILE` and `-cFILE`."""
+    name = word.partition("=")[0] if word.startswith("--") else word[:2]
+    return name != word and with_value.get(name, False)
