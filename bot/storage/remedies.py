@@ -11,6 +11,8 @@ from typing import Final
 
 #: How many files an open database needs: itself, its journal or log, their index, and the folder.
 _FILES: Final = 4
+#: How long a path SQLite takes, in bytes: 512 less the end of its journal's name.
+_LONGEST_PATH: Final = 504
 #: What to do if the process may open no further file.
 MORE_FILES: Final = (
     " This process has as many files and connections open as it may: raise that limit (ulimit -n, "
@@ -56,6 +58,8 @@ def remedy(error: Exception, path: Path | None = None) -> str:
 def _closed(path: Path | None) -> str:
     if _may_open_too_few():
         return MORE_FILES
+    if path is not None and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
+        return f" SQLite takes no path of more than {_LONGEST_PATH} bytes: put it higher up."
     if path is not None and _is_of_another(path):
         return " This account may not: call Signoff as the account that runs the bot."
     return " Its folder must allow new files; to look at a copy, put it where they are."

@@ -160,3 +160,13 @@ async def test_a_restore_into_a_folder_that_is_a_file_is_refused_with_its_name(
 
     with pytest.raises(CannotOpen, match=r"cannot take the place of .*data: File exists"):
         bring_back(database, tmp_path / "data" / "signoff.db")
+
+
+async def test_a_path_that_is_too_long_for_sqlite_is_named_as_that(tmp_path: Path) -> None:
+    folder = tmp_path / ("a" * 200) / ("b" * 200)
+    folder.mkdir(parents=True)
+    longest = folder / ("c" * (504 - len(f"{folder}/")))
+
+    await (await SqliteStore.open(longest)).close()
+    with pytest.raises(CannotOpen, match=r"no path of more than 504 bytes: put it higher up\.$"):
+        await SqliteStore.open(folder / f"{longest.name}d")
