@@ -115,8 +115,8 @@ def show(
     """
     loaded = config_of(context, config, only_look=True)
     from bot import views
+    from bot.chat.cards.beside import Beside, call_begun
     from bot.chat.cards.card import card_of
-    from bot.chat.cards.card_facts import Beside
     from bot.chat.commands.listing import card_reply
 
     if wants_json(context, json):
@@ -128,7 +128,8 @@ def show(
         proposal = views.resolve(tx, proposal_id)
         reviews = tx.reviews.of(proposal.proposal_id)
         added = _added(loaded, proposal.tool)
-        return card_reply(card_of(proposal, Beside(loaded.policy, now_ms, reviews, added)))
+        call = call_begun(tx, proposal)
+        return card_reply(card_of(proposal, Beside(loaded.policy, now_ms, reviews, added, call)))
 
     give_reply(_looked(loaded, view))
 
@@ -136,7 +137,7 @@ def show(
 def _added(config: Config, name: str) -> Mapping[str, Any]:
     """Return what a tool adds by its config, as its card shows it; empty if the tool cannot be
     made."""
-    from bot.chat.cards.card_facts import defaults_of
+    from bot.chat.cards.beside import defaults_of
     from bot.tools.toolbox import ConfiguredToolbox, described_by_config
 
     tool = config.policy.tools.get(name)

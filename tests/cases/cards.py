@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bot.chat.cards.beside import Beside
 from bot.chat.cards.card import card_of
-from bot.chat.cards.card_facts import Beside
 from bot.chat.cards.content import CardContent, Field
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review

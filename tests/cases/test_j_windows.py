@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bot import views
+from bot.chat.cards.beside import Beside
 from bot.chat.cards.card import card_of
-from bot.chat.cards.card_facts import Beside
 from bot.clocks.clock import SystemClock
 from bot.jobs import close_windows
 from bot.jobs.scheduler import Scheduler

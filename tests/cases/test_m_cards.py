@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from bot.chat.cards.beside import Beside
 from bot.chat.cards.card import card_of
-from bot.chat.cards.card_facts import Beside
 from bot.chat.commands.replies import CommandReply
 from lifecycle.proposal import CLOCK, SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.review import Decision, Review

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot import views
+from bot.chat.cards.beside import Beside
 from bot.chat.cards.card import card_of
-from bot.chat.cards.card_facts import Beside
 from bot.chat.showing.broadcast import Broadcast
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final, assert_never
 
-from bot.chat.cards.card_facts import Beside, facts_of, people_needed
+from bot.chat.cards.beside import Beside
+from bot.chat.cards.card_facts import facts_of, people_needed
 from bot.chat.cards.card_written import Written, written_of
 from bot.chat.cards.content import CardContent, Colour
 from bot.views import as_seen

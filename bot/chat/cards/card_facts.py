@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, assert_never
 
+from bot.chat.cards.beside import Beside
 from bot.chat.cards.content import Field
 from bot.chat.cards.neutral import neutral, neutral_value
 from bot.chat.cards.spans import about, moment_words, span_words
 from lifecycle.counting import approvals
 from lifecycle.policy import Policy, ToolPolicy
-from lifecycle.ports import Toolbox
 from lifecycle.proposal import Execution, Outcome, Proposal
 from lifecycle.quorum import eligible
 from lifecycle.review import Decision, Review
@@ -29,26 +28,17 @@ STATE: Final = "State"
 #: Labels of the fields that say why a person must look, and until when people may decide.
 ATTENTION: Final = "⚠️ Needs a person"
 DEADLINE: Final = "Deadline"
+#: What follows where the config calls the tool otherwise than when it began (ADR 0026).
+_STAGED_OTHERWISE: Final = (
+    "Nothing is carried out by itself any more, for the config calls its tool otherwise now. ❌ "
+    "takes it back until the window closes; then a person decides."
+)
+_DONE_OTHERWISE: Final = (
+    "The config calls its tool otherwise now, so after ❌ it is not taken back before a person "
+    "says `retry`; once the window has closed, not from here."
+)
 #: The surface without emoji: what was approved there was typed.
 _TYPED_AT: Final = "terminal"
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What a card shows besides the proposal. `defaults` are what the tool adds by config."""
-
-    policy: Policy
-    now_ms: int
-    reviews: Sequence[Review] = ()
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-
-
-def defaults_of(toolbox: Toolbox, tool: str) -> Mapping[str, Any]:
-    """Return the values that a tool adds by its config; none if it has left the config."""
-    try:
-        return toolbox.describe(tool)
-    except KeyError:
-        return {}
 
 
 def facts_of(proposal: Proposal, beside: Beside) -> tuple[Field, ...]:
@@ -65,7 +55,7 @@ def facts_of(proposal: Proposal, beside: Beside) -> tuple[Field, ...]:
             _reviewers(proposal, beside, tool),
             _deadline(proposal, beside.now_ms),
             _window(proposal, beside.now_ms),
-            Field("Cannot be undone", undone_words(proposal, tool)),
+            Field("Cannot be undone", undone_words(proposal, tool, beside)),
             _decided(proposal, beside),
             _added(beside.defaults),
             _unenforced(proposal, tool),
@@ -100,12 +90,15 @@ def state_words(proposal: Proposal) -> str:
             assert_never(proposal.state)
 
 
-def undone_words(proposal: Proposal, tool: ToolPolicy | None) -> str:
+def undone_words(proposal: Proposal, tool: ToolPolicy | None, beside: Beside) -> str:
     """Say from when on, and whether, what is done can no longer be taken back."""
     if tool is None or not tool.reversible or not proposal.window_s:
         return "Once it is done, it cannot be taken back from here."
     begun = proposal.execution  # by the config of then: a later one changes nothing of it
-    if tool.deferred if begun is None else begun.stages(by_config=tool.deferred):
+    staged = tool.deferred if begun is None else begun.stages(by_config=tool.deferred)
+    if beside.calls_otherwise(tool):
+        return _STAGED_OTHERWISE if staged else _DONE_OTHERWISE
+    if staged:
         return (
             "Nothing is carried out before the window closes; after that it cannot be taken back."
         )

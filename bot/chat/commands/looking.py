@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from bot import views
+from bot.chat.cards.beside import Beside, call_begun, defaults_of
 from bot.chat.cards.card import written_card
-from bot.chat.cards.card_facts import Beside, defaults_of
 from bot.chat.commands import listing
 from bot.chat.commands.help import COMMANDS, usage_of
 from bot.chat.commands.replies import CommandReply
@@ -53,8 +53,9 @@ class Looking:
             return usage("show")
         proposal = await self._store.read(lambda tx: views.resolve(tx, given))
         reviews = await self._store.read(lambda tx: tx.reviews.of(proposal.proposal_id))
+        call = await self._store.read(lambda tx: call_begun(tx, proposal))
         defaults = defaults_of(self.workflow.world.toolbox, proposal.tool)
-        beside = Beside(self.workflow.policy, self._now_ms(), reviews, defaults)
+        beside = Beside(self.workflow.policy, self._now_ms(), reviews, defaults, call)
         return listing.card_reply(await written_card(proposal, beside))
 
     async def explain(self, rest: str, _sender: Sender) -> CommandReply:

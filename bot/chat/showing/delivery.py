@@ -11,8 +11,8 @@ from enum import Enum
 from functools import partial
 from typing import Final, assert_never
 
+from bot.chat.cards.beside import Beside, defaults_of, noted
 from bot.chat.cards.card import written_card
-from bot.chat.cards.card_facts import Beside, defaults_of
 from bot.chat.cards.content import CardContent
 from bot.chat.hearing.known import in_doubt, not_posted
 from bot.chat.showing.due import ATTENTION_AFTER, Due
@@ -27,10 +27,8 @@ from bot.chat.turns import Rank, Turn, taking_turns_as
 from bot.process.cancelling import being_cancelled
 from lifecycle.located import located
 from lifecycle.ports import RowAtFault, StoreUnavailable, Transaction
-from lifecycle.proposal import Proposal
 from lifecycle.questions import note_posted
 from lifecycle.records import Card, Message
-from lifecycle.review import Review
 from lifecycle.state import State
 from lifecycle.world import World
 
@@ -171,10 +169,10 @@ class Delivery:
     async def _card(self, card: Card) -> _Outcome:
         """Show one card."""
         now_ms = self.world.clock.now_ms()
-        found = await self.world.store.read(partial(_shown, card.proposal_id))
+        found = await self.world.store.read(lambda tx: noted(tx, card.proposal_id))
         if found is None:
             return _Outcome.PASSED
-        proposal, reviews = found
+        proposal, reviews, call = found
         if card.shown_version >= proposal.version:
             return _Outcome.PASSED  # somebody wrote what is wanted: it would be edited without end
         if proposal.state is State.PENDING and proposal.verdict is None and not card.message_ids:
@@ -182,7 +180,7 @@ class Delivery:
             new = now_ms - proposal.created_at_ms < _VERDICT_MS
             return _Outcome.HELD if new else _Outcome.PASSED
         defaults = defaults_of(self.world.toolbox, proposal.tool)
-        beside = Beside(self.world.law.policy, now_ms, reviews, defaults)
+        beside = Beside(self.world.law.policy, now_ms, reviews, defaults, call)
         content = await written_card(proposal, beside)
         try:
             card, posted = await self._placed(card, content)
@@ -293,8 +291,3 @@ def _said(tx: Transaction, message: Message, stands_in: str | None, now_ms: int)
     tx.outbox.delivered(message.key, now_ms)
     if stands_in is not None:
         note_posted(tx, message, stands_in)
-
-
-def _shown(proposal_id: str, tx: Transaction) -> tuple[Proposal, list[Review]] | None:
-    proposal = tx.proposals.get(proposal_id)
-    return None if proposal is None else (proposal, list(tx.reviews.of(proposal_id)))

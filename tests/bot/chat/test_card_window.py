@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from bot.chat.cards.beside import Beside
 from bot.chat.cards.card import card_of, colour_of
-from bot.chat.cards.card_facts import Beside, review_words, verdict_lines
+from bot.chat.cards.card_facts import review_words, verdict_lines
 from bot.chat.cards.content import Colour
 from bot.chat.cards.spans import about, span_words
 from lifecycle.policy import Level

@@ -16,8 +16,8 @@ from prompt_toolkit.input import create_pipe_input
 from rich.cells import cell_len
 from rich.text import Text
 
+from bot.chat.cards.beside import Beside
 from bot.chat.cards.card import card_of
-from bot.chat.cards.card_facts import Beside
 from bot.chat.showing.broadcast import Broadcast
 from bot.chat.terminal.client import TerminalClient
 from bot.chat.terminal.keyboard import Keyboard
