@@ -11,7 +11,8 @@ from typing import Final
 from bot.config.problems import ConfigInvalid, Problem
 
 #: People write configs; a larger file is a mistake or an attack.
-LARGEST_FILE: Final = 256 * 1024
+_MOST_KIB: Final = 256
+_LARGEST_FILE: Final = _MOST_KIB * 1024
 #: Paths of the descriptors that a process was started with.
 _HANDED: Final = re.compile(r"/dev/(std(in|out|err)|fd/\d+)|/proc/[^/]+/(task/[^/]+/)?fd/\d+")
 _NO_FOLDER: Final = (
@@ -26,15 +27,15 @@ def text_of(path: Path) -> str:
         raise invalid(path, 0, _NO_FOLDER)
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = file.read(_LARGEST_FILE + 1)
     except FileNotFoundError:
         raise invalid(
             path, 0, "there is no such file; name one with --config FILE or SIGNOFF_CONFIG"
         ) from None
     except OSError as error:
         raise invalid(path, 0, f"the file cannot be read ({error.strerror})") from None
-    if len(data) > LARGEST_FILE:
-        raise invalid(path, 0, f"the file is larger than {LARGEST_FILE // 1024} KiB")
+    if len(data) > _LARGEST_FILE:
+        raise invalid(path, 0, f"more than {_MOST_KIB} KiB: take out what nobody needs")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -19,6 +19,10 @@ from lifecycle.paths import Parts
 
 _MOST_VALUES: Final = 20_000
 _DEEPEST: Final = 24
+_TOO_MUCH: Final = (
+    f"up to here the file holds more than {_MOST_VALUES} values or {_DEEPEST} levels, each alias "
+    "(*…) counted as what it stands for: take out what nobody needs"
+)
 _TAG: Final = "tag:yaml.org,2002:"
 #: Remedies by words of the library, which tell about the grammar and not about the mistake.
 _REMEDIES: Final = {
@@ -58,41 +62,28 @@ class _Reader:
     problems: Problems
     lines: dict[Parts, int]
     left: int = _MOST_VALUES
-    stopped: bool = False
 
     def read(self, node: Node, parts: Parts) -> Any:
-        """Return the plain value of `node`, which stands at `parts`."""
-        self.lines.setdefault(parts, node.start_mark.line + 1)
+        """Return the plain value of `node`, which stands at `parts`.
+
+        Raises ConfigInvalid if the file holds too much: of what is not read, no mistake is told.
+        """
+        line = node.start_mark.line + 1
+        self.lines.setdefault(parts, line)
         self.left -= 1
         if self.left < 0 or len(parts) > _DEEPEST:
-            self._stop()
-            return None
+            raise invalid(self.problems.file, line, _TOO_MUCH)
         if not isinstance(node, ScalarNode) and node.tag not in (_TAG + "map", _TAG + "seq"):
             self.problems.add(parts, _TAGGED)
         if isinstance(node, MappingNode):
             return self._mapping(node, parts)
         if isinstance(node, SequenceNode):
-            return [
-                self.read(item, (*parts, index))
-                for index, item in enumerate(node.value)
-                if not self.stopped
-            ]
+            return [self.read(item, (*parts, index)) for index, item in enumerate(node.value)]
         return self._scalar(node, parts)
-
-    def _stop(self) -> None:
-        if not self.stopped:
-            self.stopped = True
-            self.problems.add(
-                (),
-                f"the file unfolds to more than {_MOST_VALUES} values or {_DEEPEST} levels; write "
-                "it without aliases that repeat each other",
-            )
 
     def _mapping(self, node: MappingNode, parts: Parts) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            if self.stopped:
-                break
             key = self._key(key_node, parts)
             if key is None:
                 continue

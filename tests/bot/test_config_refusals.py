@@ -151,15 +151,25 @@ FILES = {
         b"people: {}\nx: \xff\n",
         "config.yaml:2: the file is not UTF-8 from here on; save it",
     ),
-    "too large": (b"# " + b"x" * 300_000, "larger than 256 KiB"),
+    "too large": (
+        b"# " + b"x" * 300_000,
+        "more than 256 KiB: take out what nobody",
+    ),
     "nested without end": (b"people: " + b"[" * 50_000, "nested too deeply"),
-    "an alias of itself": (b"people: &a [*a]\n", "unfolds to more than"),
+    "an alias of itself": (
+        b"people: &a [*a]\n",
+        "config.yaml:1: up to here the file holds more than",
+    ),
     "a bomb of aliases": (
         b"a: &a [x, x, x, x, x, x, x, x, x]\n"
         + b"".join(
             b"%c: &%c [%s]\n" % (i + 1, i + 1, b", ".join([b"*%c" % i] * 9)) for i in b"abcdefgh"
         ),
-        "unfolds to more than",
+        "the file holds more than 20000 values or 24 levels, each alias",
+    ),
+    "more than anybody writes": (
+        b"people:\n" + b"  - [ana, ben, cal, dan]\n" * 5_000,
+        "config.yaml:4001: up to here the file holds more than 20000 values",
     ),
     "a tag that makes objects": (b"people: !!python/object:os.system {}\n", "is not read here"),
     "YAML in which yes is true": (b"%YAML 1.1\n---\npeople: {}\n", "config.yaml:1: only YAML 1.2"),
