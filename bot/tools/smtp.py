@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException
 
 from bot.tools.message import Envelope, enveloped
+from bot.tools.unsent import close_as_usual, drop_at_the_end
 from lifecycle.ports import ToolDoubtful, ToolFailed
 from lifecycle.workings.time_limits import within
 
@@ -174,15 +175,17 @@ async def _hand_over(server: SMTP, data: bytes) -> None:
     or an unclear one.
 
     Every 2xx code accepts it, except those of the connection. The caller limits how long this may
-    wait. The library's own way to send is not used, because it accepts 250 alone, and its error for
-    any other 2xx does not say whether that answered the text or the DATA before it.
+    wait; if it ends without an answer, nothing of the text is sent any more. The library's own way
+    to send is not used, because it accepts 250 alone, and its error for any other 2xx does not say
+    whether that answered the text or the DATA before it.
     """
     talk = server.protocol
     if talk is None or not talk.is_connected:
         raise ToolFailed("the mail server hung up before the text, so nothing was sent")
     try:
-        talk.write(_stuffed(data))
-        answer = await talk.read_response()
+        with _cut_without_answer(talk.transport):
+            talk.write(_stuffed(data))
+            answer = await talk.read_response()
     except (SMTPException, OSError) as error:
         words = f"the mail server was given the text and gave no clear answer ({_named(error)})"
         raise ToolDoubtful(words) from error
@@ -191,6 +194,19 @@ async def _hand_over(server: SMTP, data: bytes) -> None:
     if 400 <= answer.code < 600:
         raise ToolFailed(f"the mail server refused the text ({answer.code})")
     raise ToolDoubtful(f"the mail server answered {answer.code} to the text")
+
+
+@contextmanager
+def _cut_without_answer(transport: Any) -> Iterator[None]:
+    """Cut the line at once if the body ends by an error, or is cancelled."""
+    connection = transport.get_extra_info("socket")
+    drop_at_the_end(connection)
+    try:
+        yield
+    except BaseException:
+        transport.abort()
+        raise
+    close_as_usual(connection)
 
 
 def _stuffed(data: bytes) -> bytes:

@@ -21,6 +21,7 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import EmptyWebhookSecretError
 
 from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
+from bot.tools.unsent import DROPPED, close_as_usual
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
 from lifecycle.workings.time_limits import within
@@ -93,8 +94,9 @@ class WebhookTool:
         # The caller limits the whole call. A limit here as well could discard an answer in time.
         connect_s = min(_CONNECT_S, call.limit_s * _OF_IT_TO_CONNECT)
         limit = httpx.Timeout(None, connect=connect_s)
+        way = httpx.AsyncHTTPTransport(verify=_trusted(), trust_env=False, socket_options=[DROPPED])
         client = httpx.AsyncClient(
-            timeout=limit, verify=_trusted(), trust_env=False, follow_redirects=False
+            transport=way, timeout=limit, trust_env=False, follow_redirects=False
         )
         try:
             async with (
@@ -165,6 +167,7 @@ async def _judged(answer: httpx.Response, call: Call, read_by_s: float) -> Mappi
     """Return the receipt. Raises ToolFailed, or ToolDoubtful if the outcome is unknown."""
     status = answer.status_code
     if status in _DONE:
+        close_as_usual(answer.extensions["network_stream"].get_extra_info("socket"))
         receipt = await _receipt(answer, read_by_s)
         if receipt is not None:
             return {"status": status} if receipt == {} else receipt
