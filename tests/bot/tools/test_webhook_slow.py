@@ -40,10 +40,12 @@ async def saying(head: bytes, *, then_gone: bool = False) -> AsyncIterator[int]:
         yield port
 
 
-async def told(port: int, verb: str = "execute", scheme: str = "http") -> CallResult:
+async def told(
+    port: int, verb: str = "execute", scheme: str = "http", limit_s: float = 0.5
+) -> CallResult:
     bench = Bench(f"{scheme}://127.0.0.1:{port}/hook")
     receipt = None if verb == "execute" else {}
-    return await call_tool(bench.tool, call(bench, verb, receipt, limit_s=0.5))
+    return await call_tool(bench.tool, call(bench, verb, receipt, limit_s=limit_s))
 
 
 @pytest.mark.parametrize("status", [200, 201])
@@ -55,6 +57,25 @@ async def test_a_status_that_says_done_is_taken_though_its_receipt_never_ends(st
         result = await told(port)
 
     assert (result.outcome, result.receipt) == (Outcome.DONE, {"status": status})
+
+
+async def test_a_receipt_in_ten_thousand_pieces_holds_nobody_else_up():
+    pieces = b"".join(b"1\r\n%c\r\n" % byte for byte in b'{"id": 7' + b" " * 9_991 + b"}")
+    head, turns = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n", 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with saying(head + pieces + b"0\r\n\r\n") as port:
+        working = asyncio.create_task(others())
+        result = await told(port, limit_s=30)
+        working.cancel()
+
+    assert (result.outcome, result.receipt) == (Outcome.DONE, {"id": 7})
+    assert turns > 10_000
 
 
 async def test_what_still_stands_is_unknown_where_the_answer_never_ends():
