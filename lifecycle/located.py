@@ -36,8 +36,11 @@ def located(error: BaseException | None) -> str:
     """
     if error is None:
         return "an end without a reason"
-    causes = "".join(f" (after {_told(cause, 1)})" for cause in _causes_of(error))
-    return _told(error, _MOST_FRAMES, causes)
+    try:
+        causes = "".join(f" (after {_told(cause, 1)})" for cause in _causes_of(error))
+        return _told(error, _MOST_FRAMES, causes)
+    except BaseException:  # code of the error's own class, which may raise even what ends programs
+        return "an error that cannot be told"
 
 
 def not_loaded(error: BaseException) -> str:

@@ -103,6 +103,18 @@ def test_no_source_is_asked_for_and_nothing_about_an_error_raises_another() -> N
     )
 
 
+def test_an_error_whose_class_ends_the_program_when_it_is_looked_at_is_told_all_the_same() -> None:
+    class Leaves(Exception):
+        @property
+        def __traceback__(self) -> Any:
+            raise SystemExit
+
+    after = RuntimeError()
+    after.__cause__ = Leaves()
+
+    assert [located(Leaves()), located(after)] == ["an error that cannot be told"] * 2
+
+
 def test_an_error_that_was_never_raised_has_a_type() -> None:
     assert located(ValueError("hunter2")) == "ValueError"
     assert located(None) == "an end without a reason"
