@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -102,3 +103,12 @@ class ProposalDocument(_Part):
     def of_bytes(cls, canonical: bytes) -> ProposalDocument:
         """Read the stored canonical bytes; every reader gets a value of its own."""
         return cls.model_validate_json(canonical)
+
+    def freshness_asked(self) -> Mapping[str, int]:
+        """Return how old each piece of evidence may be at most, in ms, where a binding says so."""
+        asked: dict[str, int] = {}
+        for binding in self.evidence_bindings:
+            ms, known = binding.freshness_ms, asked.get(binding.evidence_id)
+            if ms is not None and (known is None or ms < known):
+                asked[binding.evidence_id] = ms
+        return asked

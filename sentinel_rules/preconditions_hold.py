@@ -5,7 +5,8 @@ What it checks:
     makes it true. `eq` and `ne` compare JSON values with their type, `gt` and `lt` numbers,
     `contains` finds a substring or a member, `matches` is RE2 over the whole text; `field` is a
     dotted path into the payload. What is absent, null or of the wrong type makes it false, for `ne`
-    too. Evidence that a binding requires must be on record, trusted and fresh as well.
+    too. Evidence that a binding requires must be on record, trusted and fresh as well. What one
+    proposal asks to be searched is bounded: beyond some 0.1 s in all, nothing is found.
 
 Why:
     An agent may be mistaken about the world, or be told wrong things. What must be true is shown by
@@ -20,6 +21,7 @@ Settings:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, ClassVar, Final
 
 from pydantic import PositiveInt
@@ -28,11 +30,14 @@ from lifecycle.canonical import canonical_bytes
 from lifecycle.document import Precondition, ProposalDocument
 from lifecycle.records import EvidencePacket
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.text.patterns import BadPattern, compiled
+from lifecycle.text.patterns import Searches
 from lifecycle.verdict import Finding
 
 _LONGEST_PATTERN: Final = 1_000
 _ABSENT: Final = object()
+_TOO_MUCH: Final = (
+    "This is more searching than one proposal may ask for: ask less, in shorter patterns."
+)
 _REQUIRED_TYPES: Final = frozenset({"precondition"})
 
 
@@ -40,7 +45,7 @@ class PreconditionsHold:
     """Preconditions are true in trusted, fresh evidence."""
 
     id: ClassVar[str] = "preconditions_hold"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     summary: ClassVar[str] = "Every precondition is true in trusted, fresh evidence."
 
     class Options(RuleOptions):
@@ -67,35 +72,38 @@ class PreconditionsHold:
 
     def check(self, proposal: ProposalDocument, facts: Facts) -> Any:
         """Return findings for preconditions that do not hold, and evidence that does not count."""
-        return said([*self._preconditions(proposal, facts), *self._bindings(proposal, facts)])
+        asked = proposal.freshness_asked()
+        found = self._preconditions(proposal, facts, asked), self._bindings(proposal, facts, asked)
+        return said(chain(*found))
 
-    def _preconditions(self, proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
-        members = _Members()
+    def _preconditions(
+        self, proposal: ProposalDocument, facts: Facts, asked: Mapping[str, int]
+    ) -> Iterator[Finding]:
+        members, searches = _Members(), Searches()
         for index, condition in enumerate(proposal.preconditions):
             path = f"preconditions[{index}]"
             packet = facts.evidence.get(condition.evidence_ref)
-            fault = self._fault(condition.evidence_ref, packet, proposal, facts)
+            fault = self._fault(packet, facts, asked.get(condition.evidence_ref))
             if fault:
                 yield Finding(fault[0], f"{path}.evidence_ref", fault[1])
-            elif packet is None or not _holds(condition, packet.payload, members):
-                words = (
-                    f"The evidence does not show that {condition.field!r} {condition.operator} "
-                    "what is asked: wait until a source observes that."
-                )
+            elif packet is None or not _holds(condition, packet.payload, members, searches):
+                words = _TOO_MUCH if searches.spent else _not_shown(condition)
                 yield Finding("precondition_false", path, words)
 
-    def _bindings(self, proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
+    def _bindings(
+        self, proposal: ProposalDocument, facts: Facts, asked: Mapping[str, int]
+    ) -> Iterator[Finding]:
         judged = {condition.evidence_ref for condition in proposal.preconditions}
         for index, binding in enumerate(proposal.evidence_bindings):
             needed = binding.required or binding.binding_type in _REQUIRED_TYPES
             if not needed or binding.evidence_id in judged:
                 continue
             packet = facts.evidence.get(binding.evidence_id)
-            if fault := self._fault(binding.evidence_id, packet, proposal, facts):
+            if fault := self._fault(packet, facts, asked.get(binding.evidence_id)):
                 yield Finding(fault[0], f"evidence_bindings[{index}].evidence_id", fault[1])
 
     def _fault(
-        self, ref: str, packet: EvidencePacket | None, proposal: ProposalDocument, facts: Facts
+        self, packet: EvidencePacket | None, facts: Facts, asked_ms: int | None
     ) -> tuple[str, str] | None:
         """Return code and words of what is wrong with this evidence, None if it counts."""
         if packet is None:
@@ -106,7 +114,7 @@ class PreconditionsHold:
                 "This evidence is of a source that is not trusted: a trusted one must record it.",
             )
         age_ms = facts.now_ms - packet.observed_at_ms
-        most_ms = self._most_ms(ref, proposal)
+        most_ms = self._freshness_ms if asked_ms is None else min(self._freshness_ms, asked_ms)
         if _is_ahead(packet, facts.now_ms):
             return "evidence_stale", (
                 f"This evidence is observed in the future, {-age_ms // 1000} s from now: it must "
@@ -118,10 +126,6 @@ class PreconditionsHold:
                 "it must be observed again."
             )
         return None
-
-    def _most_ms(self, ref: str, proposal: ProposalDocument) -> int:
-        asked = (b.freshness_ms for b in proposal.evidence_bindings if b.evidence_id == ref)
-        return min([self._freshness_ms, *(ms for ms in asked if ms is not None)])
 
     passes: ClassVar[tuple[RuleCase, ...]] = ()
     fails: ClassVar[tuple[RuleCase, ...]] = ()
@@ -156,7 +160,16 @@ def _identity(value: Any) -> tuple[str, Any]:
     return kind, canonical_bytes(value) if kind in ("object", "list") else value
 
 
-def _holds(condition: Precondition, payload: Mapping[str, Any], members: _Members) -> bool:
+def _not_shown(condition: Precondition) -> str:
+    return (
+        f"The evidence does not show that {condition.field!r} {condition.operator} what is asked: "
+        "wait until a source observes that."
+    )
+
+
+def _holds(
+    condition: Precondition, payload: Mapping[str, Any], members: _Members, searches: Searches
+) -> bool:
     actual, wanted = _at(payload, condition.field), condition.value
     if actual is _ABSENT or actual is None:
         return False
@@ -170,9 +183,9 @@ def _holds(condition: Precondition, payload: Mapping[str, Any], members: _Member
         case "lt":
             return _kind(actual) == _kind(wanted) == "number" and bool(actual < wanted)
         case "contains":
-            return _contains(actual, wanted, members)
+            return _contains(actual, wanted, members, searches)
         case "matches":
-            return _matches(actual, wanted)
+            return _matches(actual, wanted, searches)
         case _:
             return False
 
@@ -217,21 +230,16 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _contains(actual: Any, wanted: Any, members: _Members) -> bool:
+def _contains(actual: Any, wanted: Any, members: _Members, searches: Searches) -> bool:
     if isinstance(actual, str):
-        return isinstance(wanted, str) and wanted in actual
+        return isinstance(wanted, str) and searches.contains(wanted, actual)
     return isinstance(actual, list) and members.hold(actual, wanted)
 
 
-def _matches(actual: Any, pattern: Any) -> bool:
+def _matches(actual: Any, pattern: Any, searches: Searches) -> bool:
     if not (isinstance(actual, str) and isinstance(pattern, str)):
         return False
-    if len(pattern) > _LONGEST_PATTERN:
-        return False
-    try:
-        return compiled(pattern).fullmatch(actual) is not None
-    except BadPattern:
-        return False
+    return len(pattern) <= _LONGEST_PATTERN and searches.matches(pattern, actual)
 
 
 def _case(

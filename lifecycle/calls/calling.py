@@ -28,6 +28,9 @@ LARGEST_RECEIPT: Final = 65_536
 #: The field of a summary that stands for a receipt too large to be kept.
 LEFT_OUT: Final = "receipt_left_out"
 _LONGEST_WORDS: Final = 300
+#: So much of what a tool said is searched for credentials: nobody else is served meanwhile, and
+#: some tools repeat a whole answer of their server.
+_MOST_READ: Final = 16_384
 _LARGEST_EXACT: Final = 2**53 - 1
 _NO_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 #: The fields of a receipt that decide something; kept even if the whole is too large to be kept.
@@ -205,8 +208,11 @@ def _said(call: Call, error: Exception) -> str:
 
     They may quote what the tool was given, and are told in places that show what they are handed.
     """
+    words = str(error)
+    if len(words) > _MOST_READ:  # half of a credential would not be recognized
+        words = " ".join(words[:_MOST_READ].rsplit(maxsplit=1)[:-1])
     given = secrets_in([call.parameters, call.target])
-    return harmless(mask_quoted(str(error), given))[:_LONGEST_WORDS]
+    return harmless(mask_quoted(words, given))[:_LONGEST_WORDS]
 
 
 def _words(call: Call, failure: ToolFailed) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from functools import cache
+from itertools import chain, islice
 from typing import Final
 
 from lifecycle.document import ProposalDocument
@@ -28,13 +29,13 @@ def meaning_faults(
     `now_ms` is ms UTC; `evidence_of` returns the recorded packet of an id, None where none is.
     """
     document = accepted.document
-    found = [
-        *_time_faults(document, policy, now_ms),
-        *_window_faults(document, now_ms),
-        *_envelope_faults(document),
-        *_evidence_faults(document, policy, now_ms, evidence_of),
-        *_quorum_faults(accepted, policy),
-    ]
+    found = chain(
+        _time_faults(document, policy, now_ms),
+        _window_faults(document, now_ms),
+        _envelope_faults(document),
+        _evidence_faults(document, policy, now_ms, evidence_of),
+        _quorum_faults(accepted, policy),
+    )
     return tuple(islice(found, _MOST_FAULTS))
 
 
@@ -106,8 +107,9 @@ def _envelope_faults(document: ProposalDocument) -> Iterator[Fault]:
 def _evidence_faults(
     document: ProposalDocument, policy: Policy, now_ms: int, evidence_of: EvidenceOf
 ) -> Iterator[Fault]:
+    asked, look = document.freshness_asked(), cache(evidence_of)
     for path, evidence_id in _named(document):
-        why = _why_not(evidence_id, document, policy, now_ms, evidence_of)
+        why = _why_not(evidence_id, asked.get(evidence_id), policy, now_ms, look)
         if why:
             yield Fault(
                 "V-PROP-013",
@@ -127,12 +129,9 @@ def _named(document: ProposalDocument) -> Iterator[tuple[str, str]]:
 
 
 def _why_not(
-    evidence_id: str,
-    document: ProposalDocument,
-    policy: Policy,
-    now_ms: int,
-    evidence_of: EvidenceOf,
+    evidence_id: str, asked_ms: int | None, policy: Policy, now_ms: int, evidence_of: EvidenceOf
 ) -> str | None:
+    """Return why this evidence does not count; `asked_ms` is what a binding asks: it tightens."""
     if not evidence_id:
         return "no evidence is named"
     packet = evidence_of(evidence_id)
@@ -144,21 +143,11 @@ def _why_not(
         return "of a source that is not trusted"
     longest_ms = int(settings.get("freshness_s", _DEFAULT_FRESHNESS_S)) * 1000
     age_ms = now_ms - packet.observed_at_ms
-    if age_ms > _freshness_ms(document, evidence_id, longest_ms):
+    if age_ms > (longest_ms if asked_ms is None else min(longest_ms, asked_ms)):
         return "stale"
     if age_ms < -policy.limits.clock_skew_s * 1000:
         return "observed in the future"
     return None
-
-
-def _freshness_ms(document: ProposalDocument, evidence_id: str, longest_ms: int) -> int:
-    """Return how old this evidence may be; a binding only tightens."""
-    bound = [
-        binding.freshness_ms
-        for binding in document.evidence_bindings
-        if binding.evidence_id == evidence_id and binding.freshness_ms is not None
-    ]
-    return min([longest_ms, *bound])
 
 
 def _quorum_faults(accepted: Accepted, policy: Policy) -> Iterator[Fault]:

@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lifecycle.calls.calling import call_tool
+from lifecycle.first_gate.gate import accept
+from lifecycle.first_gate.meaning import meaning_faults
 from lifecycle.likeness import likeness
+from lifecycle.ports import ToolFailed
 from lifecycle.records import EvidencePacket
 from lifecycle.text.amounts import amounts_of
 from lifecycle.text.masking import mask_secrets
@@ -20,8 +24,10 @@ from lifecycle.text.secrets_found import find_secrets
 from lifecycle.verdict import PASSED
 from lifecycle.verdicts.judge import masked_forms
 from sentinel_rules.blast_radius_bounded import BlastRadiusBounded
-from tests.builders import MAIL, NOW_MS, REFUND, a_document, a_proposal
+from sentinel_rules.preconditions_hold import PreconditionsHold
+from tests.builders import MAIL, NOW_MS, REFUND, a_document, a_policy, a_proposal
 from tests.checking import facts_for, found, read
+from tests.lifecycle.test_calling import CALL, Answers
 
 CURRENCIES = [f"{a}{b}{c}" for a in ascii_uppercase for b in ascii_uppercase for c in "ABCDEFGHIJ"]
 KEYS = st.sampled_from("abc")
@@ -131,6 +137,34 @@ def test_thousands_of_preconditions_look_at_a_long_list_of_evidence_once() -> No
     assert codes["precondition_false"] > 0
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("(\\pL|{0}){{900}}", "Pat"),
+        ("(?:\\pL{{1,60}}|{0})", "Pat"),
+        ("[ab]*a[ab]{{900}}c{0}", "ab" * 125_000),
+        ("((a|b)*a(a|b){{300}}){{2}}{0}", "aab" * 80_000),
+        ("(?:a|{0}|.{{1,900}})*", "a" * 250_000),
+    ],
+)
+def test_patterns_of_preconditions_hold_nobody_up_however_many_there_are(
+    pattern: str, text: str
+) -> None:
+    """RE2 takes 0.4 s to compile one such pattern, in which nothing else runs, and 2 s to try it:
+    one document held the event loop for minutes."""
+    asked = {"evidence_ref": "e1", "field": "t", "operator": "matches"}
+    conditions = [asked | {"value": pattern.format(number)} for number in range(1_000)]
+    packet = EvidencePacket("e1", "crm-sensor", NOW_MS, NOW_MS, {"t": text})
+    document = read(a_document(MAIL, preconditions=conditions))
+    rule = PreconditionsHold(PreconditionsHold.Options(trusted_sources=("crm-sensor",)))
+    began_s = time.thread_time()
+
+    findings = rule.check(document, facts_for(MAIL, evidence={"e1": packet}))
+
+    assert time.thread_time() - began_s < 1
+    assert "more searching than one proposal may ask for" in findings[-1].words
+
+
 @given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)), SCALARS)
 def test_a_list_contains_what_is_equal_to_one_of_its_items_type_by_type(
     item: object, other: object
@@ -187,3 +221,57 @@ def test_blanks_in_the_target_of_a_link_are_read_once(begin: str, blank: str, en
     likeness(text)
 
     assert time.thread_time() - began_s < 2
+
+
+def test_thousands_of_bindings_to_evidence_are_each_read_once() -> None:
+    """Each was compared with all others, on the thread that writes: a second for one document."""
+    bindings = [
+        {"evidence_id": f"e{n}", "binding_type": "context", "required": True, "freshness_ms": n}
+        for n in range(5_000)
+    ]
+    packet = EvidencePacket("e", "crm-sensor", NOW_MS - 1_000, NOW_MS, {"ok": True})
+    packets = {each["evidence_id"]: packet for each in bindings}
+    document = a_document(MAIL, evidence_bindings=bindings)
+    policy = a_policy()
+    accepted = accept(document, policy)
+    rule = PreconditionsHold(PreconditionsHold.Options(trusted_sources=("crm-sensor",)))
+    began_s = time.thread_time()
+
+    faults = meaning_faults(accepted, policy, NOW_MS, packets.get)
+    findings = rule.check(accepted.document, facts_for(MAIL, evidence=packets))
+
+    assert time.thread_time() - began_s < 0.5
+    assert [fault.path for fault in faults] == [
+        f"evidence_bindings[{n}].evidence_id" for n in range(32)
+    ]
+    assert len(findings) == 100
+
+
+@pytest.mark.parametrize("end", ["", " password=hunter2x9"])
+async def test_of_what_a_tool_says_at_length_the_beginning_is_searched(end: str) -> None:
+    """A tool that repeated the answer of its server, of some megabytes, held up the loop for
+    seconds."""
+    words = "503 of pat@partner.example" + end + " <p>user%20name</p>" * 200_000
+    began_s = time.thread_time()
+
+    result = await call_tool(Answers(raises=ToolFailed(words)), CALL)
+
+    assert time.thread_time() - began_s < 0.5
+    assert result.explanation.startswith("staging-deploy failed and left nothing behind: ")
+    assert "hunter2x9" not in result.explanation
+
+
+def test_evidence_that_is_named_a_thousand_times_is_read_once() -> None:
+    """A packet may have 256 KiB, and reading it each time held the writer for two seconds."""
+    asked = {"evidence_ref": "e1", "field": "ok", "operator": "eq", "value": True}
+    document = a_document(MAIL, preconditions=[asked] * 1_000)
+    packet = EvidencePacket("e1", "crm-sensor", NOW_MS, NOW_MS, {"ok": True})
+    policy = a_policy()
+    read_ids: list[str] = []
+
+    def looked_up(evidence_id: str) -> EvidencePacket:
+        read_ids.append(evidence_id)
+        return packet
+
+    assert meaning_faults(accept(document, policy), policy, NOW_MS, looked_up) == ()
+    assert read_ids == ["e1"]

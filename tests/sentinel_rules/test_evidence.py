@@ -157,6 +157,29 @@ def test_a_pattern_that_is_too_long_matches_nothing(length: int, holds: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("operator", "value", "most"),
+    [("matches", "(?i)a*|[a-z]{1,64}@[a-z.]{1,255}", 1), ("contains", "a" * 40, 400)],
+)
+def test_a_long_text_is_searched_as_often_as_anybody_needs_and_no_oftener(
+    operator: str, value: str, most: int
+) -> None:
+    packet = a_packet({"log": "a" * (8_000 if operator == "matches" else 60_000)})
+    condition = {"field": "log", "operator": operator, "value": value, "evidence_ref": "e1"}
+
+    assert said(a_document(PROD, preconditions=[condition] * most), packet) == set()
+    many = [condition] * (2 * most)
+    assert said(a_document(PROD, preconditions=many), packet) == {"precondition_false"}
+
+
+def test_a_group_in_a_pattern_is_a_group() -> None:
+    condition = {"field": "n", "operator": "matches", "value": "(P(a|e)t)+ x", "evidence_ref": "e1"}
+    document = a_document(PROD, preconditions=[condition])
+
+    assert said(document, a_packet({"n": "PatPet x"})) == set()
+    assert said(document, a_packet({"n": "PatPot x"})) == {"precondition_false"}
+
+
+@pytest.mark.parametrize(
     ("source", "payload", "remedy"),
     [
         ("crm-sensor", {"ok": False}, "wait until a source observes that"),
