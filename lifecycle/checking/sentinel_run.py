@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any, Final
 
 from lifecycle.checking.rule_answers import Answers
@@ -66,11 +67,12 @@ class Sentinel:
         results: list[RuleResult] = []
         waiting = self._asked(subset)
         while waiting:
-            if self._workers.is_stuck(waiting[0].id):
-                results.append(_late(waiting[0], self._limit_s))
-                waiting = waiting[1:]
-                continue
-            found = await self._in_one_hop(waiting, document, facts)
+            free = tuple(takewhile(self._is_free, waiting))
+            found = (
+                await self._in_one_hop(free, document, facts)
+                if free
+                else [_late(waiting[0], self._limit_s)]
+            )
             results += found
             waiting = waiting[len(found) :]
         return Verdict(tuple(results), facts.now_ms, policy_digest)
@@ -107,6 +109,10 @@ class Sentinel:
         began_s = self._ticks()
         result = judged(rule, document, facts)
         return result if self._ticks() - began_s < self._limit_s else None
+
+    def _is_free(self, rule: LoadedRule) -> bool:
+        """Return False for a rule that hangs in so many threads that it is asked in no other."""
+        return not self._workers.is_stuck(rule.id)
 
     def _asked(self, subset: Collection[str] | None) -> tuple[LoadedRule, ...]:
         return tuple(rule for rule in self.rules if subset is None or rule.id in subset)

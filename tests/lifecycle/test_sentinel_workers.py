@@ -186,9 +186,11 @@ async def test_where_no_thread_can_be_started_no_rule_has_passed(
     assert later.passed
 
 
+@pytest.mark.parametrize("names", ["a", "xa", "ax", "xay"])
 async def test_a_rule_that_hangs_everywhere_is_not_started_again(
-    until_the_end: threading.Event,
+    until_the_end: threading.Event, names: str
 ) -> None:
+    """Behind another rule it was started in a new thread each time."""
     started = 0
 
     def hang() -> Any:
@@ -197,10 +199,12 @@ async def test_a_rule_that_hangs_everywhere_is_not_started_again(
         until_the_end.wait(60)
         return PASSED
 
-    sentinel = Sentinel([law("a", hang)], limit_s=0.01, workers=Workers())
+    laws = [law(name, hang if name == "a" else lambda: PASSED) for name in names]
+    sentinel = Sentinel(laws, limit_s=0.05, workers=Workers())
     for _ in range(12):
         verdict = await sentinel.check(read(MAIL), facts_for(MAIL), policy_digest="pol1_x")
-        assert codes_in(verdict) == {"a": ["rule_timeout"]}
+        assert [result.rule for result in verdict.results] == list(names)
+        assert codes_in(verdict)["a"] == ["rule_timeout"]
 
     assert started == 8
 
