@@ -21,6 +21,7 @@ from lifecycle.expiry import expire
 from lifecycle.first_gate import meaning
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.llm.ingest import EnvelopeRefused
+from lifecycle.llm.witness import kept_in_trail
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Proposal
@@ -110,7 +111,7 @@ def refuse(
             "bytes_digest": digest_of(data),
             "outcome": outcome.value,
         }
-        | ({"witness": dict(error.witness)} if isinstance(error, EnvelopeRefused) else {}),
+        | ({"witness": kept_in_trail(error.witness)} if isinstance(error, EnvelopeRefused) else {}),
     )
     if error.code in _FLOODS and sender.id is not None:
         _tell_of_a_flood(tx, moment, sender.id, error)

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from lifecycle.canonical import canonical_bytes
 from lifecycle.errors import Refused
 from lifecycle.llm.digests import instruction_digest, witness_id
 from lifecycle.llm.envelope import Envelope
 from lifecycle.llm.obligations import LAW_OF, Discharge
 from lifecycle.llm.plan import Plan
 from lifecycle.llm.routing import Classification, Decision, Unknown
-from lifecycle.text.masking import mask_secrets, mask_text
+from lifecycle.text.masking import mask_secrets, mask_text, recorded_words
 
 PROVENANCE: Final = "llm_proposed"
 _KIND: Final = "signoff.instruction.v1"
 _INGEST_LAW: Final = "LLM-PROPOSAL-CHECKING"
+#: So large may the witness of a refused envelope be in the trail, in bytes: five times an ordinary.
+_MOST_KEPT: Final = 8_192
+_LONGEST_PLACE: Final = 200
+_ALWAYS_KEPT: Final = (
+    *("schema", "witnessKind", "witnessId", "provenance", "class", "lawRef", "context"),
+    *("instructionDigest", "instructionClassification", "rejectStage", "verdictClass"),
+    *("operationalFailureClasses", "semanticFailureClasses", "failureClasses"),
+)
 _NO_INTENT: Final = "(invalid envelope)"
 
 
@@ -64,6 +73,20 @@ def of_unreadable(raw: Mapping[str, Any], error: Refused) -> dict[str, Any]:
         error.code,
         error.faults[0].path,
     )
+
+
+def kept_in_trail(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the witness of a refused envelope as the trail keeps it for good.
+
+    Nobody can remove anything from the trail, and no rate holds up what is refused. So of a witness
+    that is too large only its id, what decides it, and the beginning of the place are kept.
+    """
+    bytes_of_it = len(canonical_bytes(record))
+    if bytes_of_it <= _MOST_KEPT:
+        return dict(record)
+    kept = {key: record[key] for key in _ALWAYS_KEPT if key in record}
+    place = recorded_words(str(record["tokenPath"]), _LONGEST_PLACE)
+    return kept | {"tokenPath": place, "leftOut": {"bytes": bytes_of_it}}
 
 
 def ingest_of(plan: Plan, discharged: Discharge) -> dict[str, Any]:

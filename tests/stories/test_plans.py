@@ -12,6 +12,7 @@ from bot.explained import explained
 from bot.views import show
 from lifecycle.answers import Answer
 from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.llm.routing import UNROUTABLE
 from tests.builders import MAIL, PROD, a_document
 from tests.world import World
 
@@ -250,3 +251,37 @@ async def test_a_candidate_under_a_credential_is_refused_without_repeating_it(
     assert answer.reason == "proposal_invalid_step"
     (row,) = await world.audit("refused")
     assert KEY not in json.dumps([answer.as_json(), row["details"]])
+
+
+@pytest.mark.parametrize(
+    ("plan", "changes", "code"),
+    [
+        ({"proposalKind": "nothing"}, {"intent": "x" * 200_000}, "proposal_invalid_kind"),
+        ({}, {"scope": {"a": "x" * 200_000}, "instructionType": "z"}, UNROUTABLE),
+        ({}, {"x" * 200_000: 1}, "unknown_field"),
+        (
+            {
+                "proposalKind": "derivation",
+                "steps": [{"ruleId": "r", "claim": "c"}],
+                "targetCtxRef": "x" * 60_000,
+            },
+            {},
+            "descent_failure",
+        ),
+        (a_derivation("y" * 200_000) | {"candidateRefs": []}, {}, "proposal_invalid_step"),
+    ],
+    ids=["intent", "scope", "name", "target", "output"],
+)
+async def test_an_envelope_that_is_refused_leaves_no_more_than_an_entry(
+    world: World, plan: dict[str, Any], changes: dict[str, Any], code: str
+) -> None:
+    """No rate holds it up: some hundreds of them a second filled the disk."""
+    answer = await sends(world, an_envelope(world, [], plan, **changes))
+
+    assert answer.reason == code
+    (entry,) = await world.audit("refused")
+    witness = entry["details"]["witness"]
+    assert len(canonical_bytes(entry["details"])) < 10_000
+    assert witness["witnessId"].startswith("w1_")
+    assert witness["failureClasses"] == [code]
+    assert witness["context"]["instructionDigest"].startswith("instr1_")
