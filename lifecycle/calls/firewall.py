@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 from lifecycle.canonical import canonical_bytes, digest_of
-from lifecycle.text.masking import mask, mask_disguised
+from lifecycle.text.folding import visible
+from lifecycle.text.masking import mask, mask_disguised, masked_together, told_apart
 from lifecycle.text.personal_data import card_like, find_private
 from lifecycle.text.quoted_secrets import Secrets, mask_quoted
-from lifecycle.text.secrets_found import secret_named
+from lifecycle.text.secrets_beside import told_within
+from lifecycle.text.secrets_found import is_credential, secret_named
 
 _SHORT_NAME: Final = 64
 #: How many characters of a result's texts are searched for credentials: far more than are shown. It
 #: is bounded because nobody else is served while a text is searched.
 _MOST_READ: Final = 65_536
+_MASKED: Final = "Credentials or personal data in a text were masked."
 TOO_DEEP: Final = "‹nested too deep to show›"
 _PERSONAL_NAMES: Final = {
     "email": "email address",
@@ -137,23 +141,32 @@ def _fields(value: Mapping[str, Any], depth: int, spending: _Spending) -> dict[s
     most = spending.budget.fields
     if len(value) > most:
         spending.warn(f"{len(value) - most} of {len(value)} fields were left out.")
+    told = list(islice(told_within(value, None), most))
+    names = told_apart(_named(str(key), spending) for key, _, _ in told)
     shown: dict[str, Any] = {}
-    for key, item in list(value.items())[:most]:
-        key = str(key)
-        if len(key) <= _SHORT_NAME:
-            name = _name_shown(key)
-        else:
-            name = mask_private(key := spending.read(key))
+    for (key, item, said), name in zip(told, names, strict=True):
         if not spending.pay(len(name) + 4):
             break
-        kind = _kind_of(key)
-        if kind is None or item is None or isinstance(item, bool):
+        kind = _kind_of(str(key))
+        beside = kind is None and said is not None and is_credential(said, item)
+        if item is None or isinstance(item, bool) or (kind is None and not beside):
             shown[name] = _bounded(item, depth + 1, spending)
             continue
-        spending.warn(f"The field {name} was masked by its name.")
-        shown[name] = mask(item if isinstance(item, str) else str(item), kind)
-        spending.pay(len(shown[name]) + 2)
+        by = "the name beside it" if beside else "its name"
+        spending.warn(f"The field {name} was masked by {by}.")
+        shown[name] = _hidden(item, kind or "secret", spending)
     return shown
+
+
+def _named(key: str, spending: _Spending) -> str:
+    """Return the name of a field, masked."""
+    if len(key) <= _SHORT_NAME:
+        name = _name_shown(key)
+    else:
+        name = mask_private(key := spending.read(key))
+    if name != key:
+        spending.warn(_MASKED)
+    return name
 
 
 def _rows(value: list[Any] | tuple[Any, ...], depth: int, spending: _Spending) -> list[Any]:
@@ -161,11 +174,24 @@ def _rows(value: list[Any] | tuple[Any, ...], depth: int, spending: _Spending) -
     if len(value) > most:
         spending.warn(f"{len(value) - most} of {len(value)} rows were left out.")
     shown: list[Any] = []
-    for item in value[:most]:
+    for _, item, said in islice(told_within(value, None), most):
         if not spending.pay(2):
             break
-        shown.append(_bounded(item, depth + 1, spending))
-    return shown
+        if said is not None and is_credential(said, item):
+            spending.warn(_MASKED)
+            shown.append(_hidden(item, "secret", spending))
+        else:
+            shown.append(_bounded(item, depth + 1, spending))
+    together = masked_together(list(shown))
+    if together != shown:
+        spending.warn(_MASKED)
+    return together
+
+
+def _hidden(item: Any, kind: str, spending: _Spending) -> str:
+    masked = mask(item if isinstance(item, str) else str(item), kind)
+    spending.pay(len(masked) + 2)
+    return masked
 
 
 def _scalar(value: Any, spending: _Spending) -> Any:
@@ -176,7 +202,7 @@ def _scalar(value: Any, spending: _Spending) -> Any:
     read = spending.read(value)
     masked = mask_private(read)
     if masked != read:
-        spending.warn("Credentials or personal data in a text were masked.")
+        spending.warn(_MASKED)
     if spending.pay(len(masked) + 2):
         return masked
     cut, spending.left = masked[: max(spending.left - 3, 0)], 0
@@ -184,7 +210,7 @@ def _scalar(value: Any, spending: _Spending) -> Any:
 
 
 def _kind_of(key: str) -> str | None:
-    if secret_named(key):
+    if secret_named(visible(key)):
         return "secret"
     name = key.lower().replace("-", "_").replace(" ", "_")
     for known, kind in _PERSONAL_NAMES.items():

@@ -79,7 +79,7 @@ def _masked(value: Any, said: str | None) -> Any:
             )
         }
     if isinstance(value, (list, tuple)):
-        return _masked_together([_masked(item, name) for _, item, name in told_within(value, said)])
+        return masked_together([_masked(item, name) for _, item, name in told_within(value, said)])
     if said is not None and is_credential(said, value):
         return mask(str(value))
     if not isinstance(value, str):
@@ -88,7 +88,7 @@ def _masked(value: Any, said: str | None) -> Any:
     return masked if said is None or masked == value else mask(value)
 
 
-def _masked_together(items: list[Any]) -> list[Any]:
+def masked_together(items: list[Any]) -> list[Any]:
     """Mask the texts of a list that are a credential when they are read as one text."""
     places = [place for place, item in enumerate(items) if isinstance(item, str)]
     if len(places) < 2:

@@ -81,7 +81,9 @@ def test_a_card_number_that_is_a_number_is_masked():
     assert framed({"n": 4111111111111111}, "h").value == {"n": "‹card number, 16 characters›"}
 
 
-@pytest.mark.parametrize("number", [1_772_452_800_000, 4111111111111112, 123456, -4111111111111111])
+@pytest.mark.parametrize(
+    "number", [1_772_452_800_000, 4111111111111112, 123456, -4111111111111111, 0.5, 4e30]
+)
 def test_other_numbers_stay(number):
     assert framed([number], "h").value == [number]
 
@@ -98,6 +100,59 @@ def test_a_field_named_for_personal_data_is_masked_whatever_it_holds():
 
 def test_a_key_that_is_personal_data_is_masked():
     assert framed({"pat@partner.example": 1}, "h").value == {"‹email address, 19 characters›": 1}
+
+
+def test_fields_whose_names_are_masked_alike_are_all_shown() -> None:
+    """The last one took the place of the others, and nothing was said."""
+    names = ("alice@partner.example", "bobby@partner.example", "carla@partner.example")
+
+    frame = framed({name: {"owes": n} for n, name in enumerate(names)}, "h")
+
+    address = "‹email address, 21 characters›"
+    assert frame.value == {
+        address: {"owes": 0},
+        f"{address}′": {"owes": 1},
+        f"{address}′2": {"owes": 2},
+    }
+    assert frame.warnings == ("Credentials or personal data in a text were masked.",)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "DB_PASSWORD", "value": "hunter2"},
+        [{"Key": "api_key", "Value": {"is": "hunter2"}}],
+        {"user": "pat", "pass": "hunter2"},
+        {"pass\u200bword": "hunter2"},
+        ["deploy", "--password", "hunter2"],
+        {"headers": [["X-Api-Key", "hunter2"], ["Accept", "text"]]},
+        {"argv": ["curl", "-u", "pat:hunter2", "https://partner.example"]},
+    ],
+)
+def test_a_credential_that_the_rule_would_find_in_parameters_is_masked_in_a_result(
+    value: object,
+) -> None:
+    frame = framed(value, "h")
+
+    assert "hunter2" not in json.dumps(frame.as_json())
+    assert "masked" in frame.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "password", "value": "<your password>"},
+        {"name": "password", "value": None},
+        {"user": "pat", "passed": 3},
+        ["--password", "--verbose"],
+        [["token", "created"], ["curl", "-u"]],
+    ],
+)
+def test_what_only_looks_like_the_place_of_a_credential_is_shown(value: object) -> None:
+    frame = framed(value, "h")
+
+    assert frame.value == value
+    assert frame.warnings == ()
 
 
 @pytest.mark.parametrize(
