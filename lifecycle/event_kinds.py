@@ -16,6 +16,7 @@ class EventKind(StrEnum):
     SUBMITTED = "submitted"
     DEDUPLICATED = "deduplicated"
     REFUSED = "refused"
+    CHECKED = "checked"
     # people decide
     REVIEWED = "reviewed"
     APPROVAL_TAKEN_BACK = "approval_taken_back"

@@ -76,7 +76,7 @@ class Workflow:
         return await self.intake.told(answer)  # not reached if the caller has gone
 
     async def check(self, raw: bytes, sender: Sender) -> Answer:
-        """Say what `submit` would answer now; nothing is stored, shown or counted."""
+        """Say what `submit` would answer now; no proposal is stored or shown."""
         return await self.intake.check(raw, sender)
 
     # -- people decide --------------------------------------------------------------------

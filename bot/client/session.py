@@ -77,7 +77,7 @@ class Signoff:
         return answer if "proposal_id" in answer else self._strange()
 
     async def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the answer to a submission would be now; nothing is stored."""
+        """Return what the answer to a submission would be now; no proposal is stored."""
         return await self._asked("POST", "/v1/proposals:check", document)
 
     async def proposal(self, proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:

@@ -33,6 +33,8 @@ from lifecycle.tier import Puller, Tier
 from lifecycle.verdicts.judge import masked_forms
 
 _EXPIRED_A_SUBMIT = 50
+#: So many pieces of evidence does the trail name of those that one check asked about.
+_MOST_NAMED: Final = 32
 _FLOODS: Final = frozenset({"too_many_open", "rate_limited"})
 _HOUR_MS: Final = 3_600_000
 _MINUTE_MS: Final = 60_000
@@ -89,6 +91,31 @@ def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender)
     return as_twin(twin, accepted, moment) if twin else None
 
 
+def ask_of_evidence(
+    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender, raw: bytes
+) -> Answer | None:
+    """Answer as `dry_run` does about a document with preconditions. Whether it would pass tells
+    what the evidence says, and with `matches` letter by letter.
+
+    So it is asked no oftener than the tool may be proposed, and the trail tells of it. It takes
+    nothing from what may be proposed. Raises Refused.
+    """
+    known = dry_run(tx, moment, accepted, sender)
+    if known is not None:
+        return known
+    document, tool = accepted.document, accepted.tool.name
+    counted_as = f"check of {tool}"  # no tool has such a name
+    decision = _authority(tx, moment, accepted, sender, counted_as)
+    if decision.outcome is not AuthorityOutcome.ALLOW:
+        error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
+        return refuse(tx, moment, error, sender, raw, decision.outcome)
+    tx.uses.add(document.actor, counted_as, moment.now_ms)
+    named = sorted({condition.evidence_ref for condition in document.preconditions})
+    details = {"tool": tool, "bytes_digest": digest_of(raw), "evidence": named[:_MOST_NAMED]}
+    record(tx, moment, EventKind.CHECKED, sender.identity, sender=sender, details=details)
+    return None
+
+
 def refuse(
     tx: Transaction,
     moment: Moment,
@@ -143,11 +170,16 @@ def _meaning(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
 
 
 def _authority(
-    tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
+    tx: Transaction,
+    moment: Moment,
+    accepted: Accepted,
+    sender: Sender,
+    counted_as: str | None = None,
 ) -> authority.Decision:
     proposer = proposer_of(sender, moment)
     rate = authority.rate_of(accepted.tool, moment.policy)
-    uses = tx.uses.since(proposer.id, accepted.tool.name, moment.now_ms - rate.per_s * 1000)
+    counted_as = counted_as or accepted.tool.name
+    uses = tx.uses.since(proposer.id, counted_as, moment.now_ms - rate.per_s * 1000)
     return authority.decide(proposer, accepted, moment.policy, uses, moment.now_ms)
 
 

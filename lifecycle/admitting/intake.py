@@ -7,7 +7,7 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from lifecycle.admitting.admission import admit, dry_run, refuse
+from lifecycle.admitting.admission import admit, ask_of_evidence, dry_run, refuse
 from lifecycle.admitting.enrolling import unsaved
 from lifecycle.admitting.enveloping import accept_any
 from lifecycle.answers import Answer, AuthorityOutcome, Sender, refusal
@@ -63,16 +63,31 @@ class Intake:
     gatekeeper: Gatekeeper
 
     async def check(self, raw: bytes, sender: Sender) -> Answer:
-        """Say what `submit` would answer now; nothing is stored, shown or counted."""
+        """Say what `submit` would answer now; no proposal is stored or shown."""
         moment = self.world.moment()
         try:
             accepted = await self._accepted(raw, sender, moment)
             if isinstance(accepted, Question):
                 return Answer(None, None, None, AuthorityOutcome.ALLOW, explanation=_A_QUESTION)
-            known = await self.world.store.read(lambda tx: dry_run(tx, moment, accepted, sender))
+            known = await self._known(accepted, sender, moment, raw)
         except Refused as error:
             return refusal(error)
         return known or await self._dry_verdict(accepted, sender, moment)
+
+    async def _known(
+        self, accepted: Accepted, sender: Sender, moment: Moment, raw: bytes
+    ) -> Answer | None:
+        """Return what can be said without a verdict; None if the rules would be asked."""
+        if not accepted.document.preconditions:
+            return await self.world.store.read(lambda tx: dry_run(tx, moment, accepted, sender))
+
+        def asked(tx: Transaction) -> Answer | None:
+            return ask_of_evidence(tx, self.world.moment(answering=True), accepted, sender, raw)
+
+        try:
+            return await self.world.write(asked)
+        except StoreUnavailable as error:
+            return refusal(_no_audit(_whose_fault(error)))
 
     async def submit(self, raw: bytes, sender: Sender) -> Answer:
         """Read, judge and store one document under one policy; begin anew if that is replaced."""

@@ -85,3 +85,44 @@ async def test_a_check_knows_what_exists_already(world: World) -> None:
     checked = await checks(world, a_document(document, proposal_id="second"))
 
     assert (checked.deduplicated, checked.proposal_id) == (True, "first")
+
+
+ASKED = {"field": "ok", "operator": "eq", "value": True, "evidence_ref": "e1"}
+
+
+async def test_what_evidence_says_is_asked_no_oftener_than_the_tool_may_be_proposed(
+    world: World,
+) -> None:
+    """With `matches` a text was read letter by letter, a thousand letters a second."""
+    tools = world.workflow.policy.tools
+    await world.adopts(tools=tools | {"search": replace(tools["search"], rate=Rate(2, 60))})
+    await world.observes(True)
+
+    asked = [ASKED | {"value": value} for value in (True, False, True, False)]
+    told = [await checks(world, a_document(MAIL, **SEARCH, preconditions=[a])) for a in asked]
+
+    assert [each.reason for each in told] == [
+        None,
+        "preconditions_hold",
+        "rate_limited",
+        "rate_limited",
+    ]
+    assert told[2].retry_after_s == 60
+    for name in ("first", "second"):  # a check takes nothing from what may be proposed
+        sent = await world.submits(a_document(MAIL, **SEARCH), proposal_id=name)
+        assert sent.reason == "tool_succeeded"
+    world.clock.advance(60)
+    later = a_document(MAIL, **SEARCH, preconditions=[ASKED])
+    assert (await checks(world, later)).reason is None
+
+
+async def test_whoever_asks_what_evidence_says_stands_in_the_trail(world: World) -> None:
+    await world.observes(True)
+
+    await checks(world, a_document(MAIL, **SEARCH, preconditions=[ASKED]))
+    await checks(world, a_document(MAIL, **SEARCH))
+
+    (entry,) = await world.audit("checked")
+    assert entry["actor"] == {"kind": "agent", "id": "leila"}
+    assert (entry["details"]["tool"], entry["details"]["evidence"]) == ("search", ["e1"])
+    assert await world.store.read(lambda tx: tx.proposals.get("p1")) is None

@@ -45,7 +45,7 @@ def answered(door: Door, answer: Answer) -> Response:
 
 
 async def check(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return what a submission would meet now; nothing is stored, shown or counted."""
+    """Return what a submission would meet now; no proposal is stored or shown."""
     answer = await door.workflow.check(await body_of(incoming), sender)
     if answer.digest is None and answer.reason is not None:
         return answer_problem(refusal_status(answer.reason, answer.outcome), answer, {})

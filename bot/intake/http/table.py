@@ -26,7 +26,8 @@ PROPOSALS: Final = (
         "POST",
         "/v1/proposals:check",
         "check",
-        "Say what a submission would meet now. Nothing is stored, shown or counted.",
+        "Say what a submission would meet now. No proposal is stored or shown. With preconditions "
+        "it is asked no oftener than the tool's rate allows, and stands in the trail.",
         proposing.check,
         {200: "Check"},
         (400, 403, 409, 413, 422, 429),
