@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from bot.intake.aap.book import (
 from bot.intake.aap.shown import shown
 from bot.intake.aap.wire import AapRefused
 from bot.intake.http.door import Door
-from bot.intake.http.holding import held
+from bot.intake.http.holding import held, listened_to
 from bot.intake.http.marks import proposal_key
 from bot.intake.http.waiting import ENDING, BotEnds
 from lifecycle.answers import Reply, Sender
@@ -98,10 +98,13 @@ class Provider:
             raise AapRefused(409, "already_terminal", "This call was decided before.")
         return call, nobody_waits(tx, call, now_ms)
 
-    async def consume(self, asked_id: str, key: str, sender: Sender) -> dict[str, Any]:
+    async def consume(
+        self, asked_id: str, key: str, sender: Sender, incoming: Request
+    ) -> dict[str, Any]:
         """Use the approval up; the same key again is the same use, as long as that goes on.
 
-        After that nobody awaits what this call does: it counts as done, or as not done.
+        After that nobody awaits what this call does: it counts as done, or as not done. Nothing
+        begins for an adapter that has hung up meanwhile: its approval stays good.
         """
         call = await self._own(asked_id, sender)
         content = await self._shown(call)
@@ -115,7 +118,8 @@ class Provider:
         if used and not runs:
             raise AapRefused(409, "already_consumed", "What it was used up for is over.")
         if not used:
-            await self._redeem(call, key, sender)
+            async with listened_to(incoming) as still:
+                await self._redeem(call, key, sender, still)
         return await self._shown(call)
 
     async def report(self, asked_id: str, told: dict[str, Any], sender: Sender) -> dict[str, Any]:
@@ -141,9 +145,16 @@ class Provider:
             await self.door.store.write(lambda tx: mask(tx, call))
         return await self.door.store.read(lambda tx: shown(tx, call, ring, now_ms))
 
-    async def _redeem(self, call: Asked, key: str, sender: Sender) -> None:
+    async def _redeem(
+        self, call: Asked, key: str, sender: Sender, still: Callable[[], None]
+    ) -> None:
         """Use up the permit for this call. Raises AapRefused; another call or door may have used
-        it."""
+        it. `still` is called in the unit that uses it up, and undoes that if it raises."""
+
+        def along(tx: Transaction) -> None:
+            still()
+            note_use(tx, call, key, self.door.now_ms())
+
         kept = await self.door.store.read(
             lambda tx: tx.permits.of(str(call.proposal_id), Verb.EXECUTE.value, 1)
         )
@@ -153,7 +164,7 @@ class Provider:
             dict(call.submission["arguments"]),
             sender,
             call.proposal_id,
-            lambda tx: note_use(tx, call, key, self.door.now_ms()),
+            along,
         )
         if reply.done or await self.door.store.read(lambda tx: is_use(tx, call, key)):
             return

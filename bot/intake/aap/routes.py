@@ -55,7 +55,8 @@ def aap_routes(door: Door) -> list[BaseRoute]:
 
     async def consume(incoming: Request, sender: Sender) -> Response:
         key = key_of(incoming.headers.getlist(_KEY))
-        return json_response(await provider.consume(incoming.path_params["asked_id"], key, sender))
+        asked_id = incoming.path_params["asked_id"]
+        return json_response(await provider.consume(asked_id, key, sender, incoming))
 
     async def report(incoming: Request, sender: Sender) -> Response:
         body = await object_of(incoming)

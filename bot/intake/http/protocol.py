@@ -26,6 +26,9 @@ _LEAVE_S: Final = 1.0
 #: The most connections, however many descriptors there are.
 _MOST_CONNECTIONS: Final = 4096
 _BACKLOG: Final = 128
+#: So much of later messages is read ahead while one is answered. It is heard only as long as one
+#: reads on if the client hangs up.
+_AHEAD_BYTES: Final = 64 * 1024
 #: The states of h11 in which no part of the answer has been sent.
 _NOT_ANSWERED: Final = (h11.IDLE, h11.SEND_RESPONSE)
 #: The statuses that h11 gives broken messages, and our words; any other is 400.
@@ -82,6 +85,7 @@ class PromptProtocol(H11Protocol):
         super().__init__(*args, **options)
         self._hanging_up: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
+        self._behind_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a head."""
@@ -97,13 +101,30 @@ class PromptProtocol(H11Protocol):
         self._note_giving_way()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; a whole head ends the wait."""
+        """Take what came; a whole head ends the wait.
+
+        What follows the last message of a connection is no message (RFC 9112, 9.6): h11 would call
+        the message before it broken, while that is being carried out. Whoever sends much of it is
+        hung up on.
+        """
+        if self._answering() and self.conn.their_state is h11.MUST_CLOSE:
+            self._behind_bytes += len(data)
+            if self._behind_bytes > _AHEAD_BYTES:
+                self.transport.abort()
+            return
         super().data_received(data)
         self._note_giving_way()
         if self._answering():
             self._wait_no_more()
         elif self._hanging_up is None:
             self._wait()
+
+    def handle_events(self) -> None:
+        """Read on while a whole message is answered: uvicorn reads no more once another follows,
+        and would not hear that the client has hung up."""
+        super().handle_events()
+        if self._answering() and not self.cycle.more_body and not self._is_far_ahead():
+            self.flow.resume_reading()
 
     def on_response_complete(self) -> None:
         """Note that it may be hung up on until the next message comes."""
@@ -166,6 +187,10 @@ class PromptProtocol(H11Protocol):
         self.connections.discard(oldest)
         oldest.transport.abort()
         return True
+
+    def _is_far_ahead(self) -> bool:
+        ahead, _ = self.conn.trailing_data
+        return len(ahead) >= _AHEAD_BYTES
 
     def _wait(self) -> None:
         self._hanging_up = self.loop.call_later(_HEAD_S, self._hang_up)

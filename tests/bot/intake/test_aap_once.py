@@ -14,6 +14,7 @@ from agentapprovalprotocol._client import AAPError, ConflictError
 from bot.intake.aap import denials
 from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Outcome
+from lifecycle.state import State
 from tests.bot.intake.conftest import Outside
 from tests.bot.intake.published import ARGUMENTS, CALL, decided, in_real_time, published_client
 
@@ -220,3 +221,37 @@ async def test_what_a_person_must_settle_does_not_begin_any_more_under_its_own_k
 
     with pytest.raises(ConflictError):
         await aap.consume(asked.id, "u1")
+
+
+async def test_nothing_begins_for_an_adapter_that_has_hung_up(
+    outside, aap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = await aap.create(CALL, "k1")
+    proposal_id = await decided(outside, "ana")
+    store, reached, free, ended = outside.world.store, *(asyncio.Event() for _ in range(3))
+    write = store.write
+
+    async def slow(unit: Any) -> Any:
+        reached.set()
+        await free.wait()
+        try:
+            return await write(unit)
+        finally:
+            ended.set()
+
+    with monkeypatch.context() as ill:
+        ill.setattr(store, "write", slow)
+        async with outside.client() as other:
+            use = {"idempotency-key": "u1"}
+            leaving = asyncio.create_task(
+                other.post(f"/aap/v1/requests/{asked.id}/consume", headers=use)
+            )
+            await reached.wait()
+            leaving.cancel()
+            await asyncio.gather(leaving, return_exceptions=True)
+        assert (await aap.get(asked.id)).status == "approved"
+        free.set()
+        await ended.wait()
+
+    assert (await outside.world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
+    assert (await aap.consume(asked.id, "u1")).consumption is not None

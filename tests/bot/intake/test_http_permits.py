@@ -13,7 +13,14 @@ import pytest
 from lifecycle.ports import StoreUnavailable
 from lifecycle.state import State
 from tests.bot.intake.conftest import Outside, code_of, submitted
+from tests.bot.intake.test_protocol import connected
 from tests.builders import PROD, REFUND, a_document
+
+
+def posted(path: str, body: dict[str, Any]) -> bytes:
+    data = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer leila-token\r\n"
+    return f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data
 
 
 async def test_withdrawing_a_proposal_ends_it_once(leila) -> None:
@@ -198,8 +205,9 @@ async def test_nobody_is_told_that_nothing_was_done_who_cannot_know(
     assert "look first what became of it" in told.json()["detail"]
 
 
+@pytest.mark.parametrize("behind", [b"", b"GET /v1/whoami HTTP/1.1\r\nHost: x\r\n\r\n"])
 async def test_nothing_begins_for_an_agent_that_has_hung_up(
-    leila: httpx.AsyncClient, outside: Outside, monkeypatch: pytest.MonkeyPatch
+    leila: httpx.AsyncClient, outside: Outside, monkeypatch: pytest.MonkeyPatch, behind: bytes
 ) -> None:
     await submitted(leila, REFUND)
     await outside.world.shows()
@@ -219,11 +227,12 @@ async def test_nothing_begins_for_an_agent_that_has_hung_up(
 
     with monkeypatch.context() as ill:
         ill.setattr(store, "write", slow)
-        async with outside.client() as other:
-            leaving = asyncio.create_task(other.post("/v1/proposals/p1/redeem", json=call))
-            await asked.wait()
-            leaving.cancel()
-            await asyncio.gather(leaving, return_exceptions=True)
+        _, writer = await connected(outside)
+        writer.write(posted("/v1/proposals/p1/redeem", call))
+        await asked.wait()
+        writer.write(behind)
+        assert (await leila.get("/v1/whoami")).status_code == 200
+        writer.close()
         assert (await leila.get("/v1/proposals/p1")).json()["permit"] == permit
         free.set()
         await ended.wait()

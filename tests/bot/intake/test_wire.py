@@ -28,6 +28,12 @@ async def said(outside: Outside, wire: bytes) -> tuple[int, dict[str, str], byte
     return int(head[0].split(" ")[1]), fields, body
 
 
+async def the_door_has_read_what_came(outside: Outside) -> None:
+    """Return once a later message was answered."""
+    async with outside.client() as other:
+        assert (await other.get("/v1/whoami")).status_code == 200
+
+
 TARGETS = [
     (b"http://signoff.example/v1/tools", 200),
     (b"HTTP://signoff.example:8080/v1/tools?x=1", 200),
@@ -119,6 +125,50 @@ async def test_too_many_connections_are_refused_as_everything_is(
     assert json.loads(body)["retry_after_s"] == 5
 
 
+WAIT = b"GET /v1/proposals/p1?wait=60 HTTP/1.1\r\nHost: x\r\n" + BEARER
+#: What may follow a message: an empty line, as old clients send it, and another message.
+BEHIND = [b"\r\n", b"x", b"GET /v1/whoami HTTP/1.1\r\nHost: x\r\n\r\n"]
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+async def test_what_follows_the_last_message_does_not_call_it_broken(
+    outside: Outside, behind: bytes
+) -> None:
+    await outside.world.submits(PROD, proposal_id="p1")
+    reader, writer = await connected(outside)
+    writer.write(WAIT + b"Connection: close\r\n\r\n")
+    await the_door_has_read_what_came(outside)
+    writer.write(behind)
+    await the_door_has_read_what_came(outside)
+    await outside.world.shows()
+    await outside.world.rejects("ana", "p1")
+    async with asyncio.timeout(5):
+        answer = await reader.read()
+    writer.close()
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+async def test_whoever_sends_without_end_behind_its_last_message_is_hung_up_on(
+    outside: Outside,
+) -> None:
+    await outside.world.submits(PROD, proposal_id="p1")
+    _, writer = await connected(outside)
+    writer.write(WAIT + b"Connection: close\r\n\r\n")
+    await the_door_has_read_what_came(outside)
+
+    async def sends_without_end() -> None:
+        while True:
+            writer.write(b"x" * 65_536)
+            await writer.drain()
+
+    async with asyncio.timeout(5):
+        with pytest.raises(ConnectionError):
+            await sends_without_end()
+    writer.close()
+
+
 # -- clients that leave ---------------------------------------------------------------------
 
 
@@ -165,6 +215,27 @@ async def test_nothing_is_held_back_for_a_client_that_has_left(
         writer.close()
         await settled_at(before)
     assert [each for each in caplog.records if each.levelname != "INFO"] == []
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+async def test_who_has_left_is_not_waited_for_although_more_came_behind(
+    outside: Outside, behind: bytes
+) -> None:
+    await outside.world.submits(PROD, proposal_id="p1")
+    before = len(asyncio.all_tasks())
+    for last in (
+        b"\r\n",
+        b"Connection: close\r\n\r\n",
+        b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    ):
+        _, writer = await connected(outside)
+        writer.write(WAIT + last)
+        await the_door_has_read_what_came(outside)
+        writer.write(behind)
+        await the_door_has_read_what_came(outside)
+        assert len(asyncio.all_tasks()) > before
+        writer.close()
+        await settled_at(before)
 
 
 # -- large messages -------------------------------------------------------------------------
