@@ -24,6 +24,10 @@ _SCALARS: Final[tuple[tuple[type, Callable[[Any], Any]], ...]] = (
     (int, int.__int__),
     (float, float.__float__),
 )
+_LOOK: Final = (
+    "What was asked may have been done all the same: look what became of the proposal before you "
+    "send it again."
+)
 _UNSENT: Final = {
     "non_finite_number": "NaN and Infinity are no JSON: send a finite number.",
     "invalid_unicode": "A text holds half a character (a lone surrogate), which is no UTF-8.",
@@ -46,7 +50,16 @@ class SignoffRefused(Exception):
 
 
 class SignoffUnreachable(Exception):
-    """The bot could not be reached, or its answer cannot be understood."""
+    """The bot could not be reached, or its answer cannot be understood.
+
+    `maybe_done` is True if the call was to change something and may have arrived: the caller looks
+    what became of it before it sends it again.
+    """
+
+    def __init__(self, words: str, *, maybe_done: bool = False) -> None:
+        """Take the sentence that the caller reads."""
+        super().__init__(f"{words} {_LOOK}" if maybe_done else words)
+        self.maybe_done = maybe_done
 
 
 class NothingDone(Exception):

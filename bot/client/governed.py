@@ -82,7 +82,7 @@ class _Governed:
         found = await decided(self._session.wait, proposal_id, timeout_s)
         permit = found.get("permit")
         if permit is None or found["state"] in TERMINAL:
-            raise SignoffRefused(str(found["reason"]), str(found["explanation"]), found)
+            raise SignoffRefused(str(found.get("reason")), str(found.get("explanation")), found)
         # If the answer is lost, the function is not begun and nobody reports `failed`: another
         # process with the same call may have redeemed the permit and be at work. A person looks.
         await self._session.redeem(proposal_id, str(permit), parameters)

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 import httpx
 
@@ -20,9 +20,13 @@ from bot.client.errors import (
     part_of_path,
 )
 
+_CHECK: Final = "/v1/proposals:check"
 TERMINAL: Final = frozenset({"completed", "rolled_back", "rejected"})
 _HOLD_S: Final = 25
 _TIMEOUT_S: Final = 20.0
+_TOLD_OF_TOOLS: Final = frozenset({"name", "kind", "action_type", "match"})
+#: Of a call that failed in one of these ways the bot has heard nothing.
+_NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 #: The pause in seconds before asking again, if the bot answered at once that nothing has changed.
 _PAUSE_S: Final = 0.5
 
@@ -74,11 +78,13 @@ class Signoff:
     async def propose(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Submit a document and return the answer; raises SignoffRefused if the bot says no."""
         answer = await self._asked("POST", "/v1/proposals", document)
-        return answer if "proposal_id" in answer else self._strange()
+        # A question has no proposal: its `proposal_id` is None.
+        told = isinstance(answer.get("proposal_id", False), str | None)
+        return answer if told else self._strange()
 
     async def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the answer to a submission would be now; no proposal is stored."""
-        return await self._asked("POST", "/v1/proposals:check", document)
+        return await self._asked("POST", _CHECK, document)
 
     async def proposal(self, proposal_id: str, *, wait_s: int = 0) -> dict[str, Any]:
         """Return a proposal of this agent; the bot holds the answer for up to `wait_s` seconds
@@ -109,7 +115,8 @@ class Signoff:
         """Return a question of this agent; the bot holds the answer for up to `wait_s` seconds
         until a reviewer has answered."""
         path = f"/v1/questions/{part_of_path(question_id)}"
-        return await self._asked("GET", f"{path}?wait={wait_s}", wait_s=wait_s)
+        answer = await self._asked("GET", f"{path}?wait={wait_s}", wait_s=wait_s)
+        return answer if "answer" in answer else self._strange()
 
     async def withdraw(self, proposal_id: str) -> dict[str, Any]:
         """Withdraw a proposal of this agent before it is carried out."""
@@ -137,7 +144,8 @@ class Signoff:
     async def tools(self) -> list[dict[str, Any]]:
         """List the tools; that a tool is in the list does not permit its use."""
         listed = (await self._asked("GET", "/v1/tools")).get("tools")
-        return listed if isinstance(listed, list) else self._strange()
+        told = isinstance(listed, list) and all(map(_is_tool, listed))
+        return cast("list[dict[str, Any]]", listed) if told else self._strange()
 
     async def whoami(self) -> str:
         """Return the id under which this token speaks."""
@@ -158,7 +166,8 @@ class Signoff:
         something else."""
         path = f"/v1/proposals/{part_of_path(proposal_id)}{rest}"
         answer = await self._asked(method, path, body, wait_s=wait_s)
-        meant = answer.get("proposal_id") == proposal_id and "state" in answer
+        told = isinstance(answer.get("state"), str)
+        meant = told and answer.get("proposal_id") == proposal_id
         return answer if meant else self._strange()
 
     def _strange(self) -> NoReturn:
@@ -170,28 +179,52 @@ class Signoff:
     async def _asked(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, wait_s: float = 0
     ) -> dict[str, Any]:
+        changes = method != "GET" and path != _CHECK
+        answer, content = await self._answer(method, path, body, wait_s, changes=changes)
+        if not isinstance(content, dict):
+            words = f"Signoff at {self.url} answered no object."
+            raise SignoffUnreachable(words, maybe_done=changes)
+        if answer.is_success:
+            return content
+        reason, words = content.get("reason") or content.get("error"), content.get("detail", "")
+        if reason is None:
+            raise SignoffUnreachable(
+                f"Signoff at {self.url} answered {answer.status_code}: {words}",
+                maybe_done=changes and answer.is_server_error,
+            )
+        raise SignoffRefused(str(reason), str(words), content)
+
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        wait_s: float,
+        *,
+        changes: bool,
+    ) -> tuple[httpx.Response, Any]:
+        """Return the answer and what it says. Raises SignoffUnreachable for none, or one that is no
+        JSON."""
         content_type = {"content-type": "application/json"} if body is not None else {}
         sent = encoded(body) if body is not None else None
         try:
             answer = await self._http.request(
                 method, path, content=sent, headers=content_type, timeout=_TIMEOUT_S + wait_s
             )
-            content = answer.json()
-        except (httpx.HTTPError, ValueError) as error:
+            return answer, answer.json()
+        except (httpx.HTTPError, ValueError, RecursionError) as error:
+            why = f"({type(error).__name__})"
+            if changes and not isinstance(error, _NOT_SENT):
+                words = f"Signoff at {self.url} gave no answer that can be read {why}."
+                raise SignoffUnreachable(words, maybe_done=True) from error
             raise SignoffUnreachable(
-                f"Signoff at {self.url} cannot be reached ({type(error).__name__}). Is the bot "
-                "running, with intake.http enabled?"
+                f"Signoff at {self.url} cannot be reached {why}. Is the bot running, with "
+                "intake.http enabled?"
             ) from error
-        if not isinstance(content, dict):
-            raise SignoffUnreachable(f"Signoff at {self.url} answered no object.")
-        if answer.is_success:
-            return content
-        reason, words = content.get("reason") or content.get("error"), content.get("detail", "")
-        if reason is None:
-            raise SignoffUnreachable(
-                f"Signoff at {self.url} answered {answer.status_code}: {words}"
-            )
-        raise SignoffRefused(str(reason), str(words), content)
+
+
+def _is_tool(listed: Any) -> bool:
+    return isinstance(listed, dict) and listed.keys() >= _TOLD_OF_TOOLS
 
 
 def _left(begun_s: float, timeout_s: float | None) -> float:

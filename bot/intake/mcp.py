@@ -147,7 +147,8 @@ async def _called(
         return _failed({"reason": error.reason} | error.answer)
     except SignoffUnreachable as error:
         # This is no answer of Signoff, so that none of its codes fits.
-        raise MCPError(types.INTERNAL_ERROR, f"{error} Call again later.") from error
+        words = str(error) if error.maybe_done else f"{error} Call again later."
+        raise MCPError(types.INTERNAL_ERROR, words) from error
     except Exception as error:  # the library would tell the agent its words
         log.error("a call of %s failed: %s", name, located(error))
         raise MCPError(types.INTERNAL_ERROR, "The bot met an error it does not know.") from None

@@ -64,11 +64,12 @@ async def test_nothing_begins_that_does_not_stand_as_begun(outside: Outside) -> 
             await signoff.redeem("p1", "permit", {})
 
 
+@pytest.mark.parametrize("said", [{"detail": "please log in"}, {"proposal_id": ["p1"]}])
 @pytest.mark.parametrize("place", ["proposals", "tools", "whoami"])
 async def test_a_call_that_cannot_be_proposed_says_that_nobody_was_reached(
-    outside: Outside, place: str
+    outside: Outside, place: str, said: Mapping[str, Any]
 ) -> None:
-    async with on_the_way(outside, Proxy(place, {"detail": "please log in"})) as signoff:
+    async with on_the_way(outside, Proxy(place, said)) as signoff:
         refund, calls = a_refund(signoff)
         with pytest.raises(SignoffUnreachable):
             await refund("12.00")
@@ -103,3 +104,23 @@ async def test_what_was_done_is_returned_although_its_session_was_closed_meanwhi
 
     assert returned == {"refund": "r-1"}
     assert (await outside.world.proposal(proposal_id)).state.value == "executing"
+
+
+STRANGE = [
+    b"[" * 100_000 + b"]" * 100_000,
+    b'{"proposal_id": "p1", "state": ["completed"]}',
+    b'{"proposal_id": ["p1"], "state": "completed"}',
+    b'{"tools": [1], "id": 1}',
+    b'{"tools": [{"name": "issue-refund"}]}',
+]
+
+
+@pytest.mark.parametrize("said", STRANGE)
+async def test_an_answer_that_signoff_never_gives_is_told_as_that(said: bytes) -> None:
+    way = httpx.MockTransport(lambda _request: httpx.Response(200, content=said))
+    async with Signoff("http://x", "t", transport=way) as signoff:
+        looks = [signoff.tools(), signoff.whoami(), signoff.question("q1")]
+        looks += [signoff.wait("p1", timeout_s=1), signoff.proposal("p1"), signoff.withdraw("p1")]
+        for look in looks:
+            with pytest.raises(SignoffUnreachable):
+                await look

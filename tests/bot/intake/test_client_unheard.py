@@ -15,6 +15,7 @@ from bot.client import (
 )
 from tests.bot.intake.conftest import PLAIN, Outside
 from tests.bot.intake.refunding import a_refund, decided
+from tests.builders import PROD, a_document
 
 
 class Way(httpx.AsyncBaseTransport):
@@ -127,3 +128,54 @@ async def test_a_redemption_that_never_arrived_leaves_its_permit_for_the_next_ca
         assert await refund("12.00") == {"refund": "r-1"}
     assert calls == [("12.00", "USD")]
     assert (await outside.world.proposal(proposal_id)).state.value == "completed"
+
+
+ACTS = {
+    "propose": lambda signoff: signoff.propose(a_document(PROD)),
+    "redeem": lambda signoff: signoff.redeem("p1", "permit", {}),
+    "report": lambda signoff: signoff.report("p1", "done"),
+    "withdraw": lambda signoff: signoff.withdraw("p1"),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("how", [httpx.ReadTimeout, httpx.RemoteProtocolError, 502])
+async def test_whoever_cannot_know_what_became_of_an_act_is_told_to_look(
+    act: str, how: type[Exception] | int
+) -> None:
+    async with Signoff("http://x", "t", transport=failing(how)) as signoff:
+        with pytest.raises(SignoffUnreachable, match="look what became of") as caught:
+            await ACTS[act](signoff)
+
+    assert caught.value.maybe_done
+    assert "cannot be reached" not in str(caught.value)
+
+
+@pytest.mark.parametrize("how", [httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout])
+async def test_an_act_of_which_the_bot_has_heard_nothing_is_told_as_that(
+    how: type[Exception],
+) -> None:
+    async with Signoff("http://x", "t", transport=failing(how)) as signoff:
+        for act in ACTS.values():
+            with pytest.raises(SignoffUnreachable, match="cannot be reached") as caught:
+                await act(signoff)
+            assert not caught.value.maybe_done
+
+
+async def test_a_look_or_a_check_whose_answer_is_lost_has_done_nothing() -> None:
+    async with Signoff("http://x", "t", transport=failing(httpx.ReadTimeout)) as signoff:
+        for look in (signoff.proposal("p1"), signoff.tools(), signoff.check(a_document(PROD))):
+            with pytest.raises(SignoffUnreachable) as caught:
+                await look
+            assert not caught.value.maybe_done
+
+
+def failing(how: type[Exception] | int) -> httpx.AsyncBaseTransport:
+    """Return a way on which every call fails like that, or gets this status from a proxy."""
+
+    def fails(_request: httpx.Request) -> httpx.Response:
+        if isinstance(how, int):
+            return httpx.Response(how, json={"detail": "no answer from behind"})
+        raise how("on the way")
+
+    return httpx.MockTransport(fails)

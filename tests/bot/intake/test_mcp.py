@@ -201,6 +201,19 @@ async def test_a_bot_that_is_not_there_is_an_error_of_the_way_and_no_code() -> N
             await client.call_tool("list_tools", {})
 
 
+async def test_whoever_cannot_know_what_it_began_is_not_told_to_call_again() -> None:
+    def lost(_request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("lost")
+
+    way = httpx.MockTransport(lost)
+    server = mcp_server(lambda _context: Signoff("http://x", "t", transport=way), "0")
+    call = {"proposal_id": "p1", "permit": "x", "parameters": {}}
+    async with Client(server) as client:
+        with pytest.raises(MCPError, match="look what became of the proposal") as caught:
+            await client.call_tool("redeem", call)
+    assert "Call again later" not in str(caught.value)
+
+
 async def test_another_agent_sees_nothing_over_mcp(outside: Outside) -> None:
     async with over_http(outside, "leila-token") as leila, over_http(outside, "nour-token") as nour:
         await called(leila, "propose", document=a_document(PROD))
