@@ -7,8 +7,10 @@ import contextlib
 import logging
 import resource
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Final
 
+from aiohttp import hdrs
 from aiohttp import web as http
 from aiohttp.http_exceptions import HttpProcessingError
 
@@ -175,6 +177,8 @@ async def listening(
     try:
         reader = runner.server
         assert reader is not None  # noqa: S101 - it is set up
+        nameless = partial(reader.request_factory, _cls=_Nameless)  # type: ignore[call-arg]
+        reader.request_factory = nameless
         async with contextlib.AsyncExitStack() as doors:
             for place in await listeners(host, port, _NO_PLACE):
                 server = await loop.create_server(
@@ -184,6 +188,14 @@ async def listening(
             yield
     finally:
         await runner.cleanup()
+
+
+class _Nameless(http.Request):
+    """A request whose answer names neither library nor version, whatever is wrong with it."""
+
+    async def _prepare_hook(self, response: http.StreamResponse) -> None:
+        await super()._prepare_hook(response)
+        response.headers.popall(hdrs.SERVER, None)
 
 
 def most_callers() -> int:

@@ -158,3 +158,13 @@ async def test_what_strangers_send_is_no_trouble_of_the_log(
             assert status in await reader.readline(), sent[:60]
         writer.close()
     assert [each for each in caplog.records if each.levelname not in ("DEBUG", "INFO")] == []
+
+
+async def test_no_answer_names_the_library_or_its_version(slack: Any) -> None:
+    sent = [wire.replace(b"Host: x", b"Host: x\r\nConnection: close") for wire, _ in _BROKEN[:5]]
+    sent += [signed(slack, 1), b"GET /elsewhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"]
+    for wire in sent:
+        answer = await hung_up(await connected(slack, wire))
+        assert answer.startswith(b"HTTP/1."), wire[:60]
+        assert b"aiohttp" not in answer, wire[:60]
+        assert b"Python" not in answer, wire[:60]
