@@ -17,14 +17,17 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
+from bot.chat.cards.spans import moment_words
 from bot.chat.slack.clocks import SlackClock
 from bot.chat.slack.fetching import fetched
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 from bot.process.cancelling import being_cancelled
 from lifecycle.ports import Clock
+from lifecycle.records import LONGEST_WAIT_MS
 
-#: A call waits for a rate limit at most so often, and so long each time; then it fails.
+#: A call waits for a rate limit at most so often, and so long each time; then it fails. During a
+#: longer one no call of its method is made.
 _MOST_WAITS: Final = 12
 _LONGEST_WAIT_S: Final = 60
 _TIMEOUT_S: Final = 10
@@ -94,6 +97,8 @@ class SlackWeb:
         self._token = token
         self._clock = clock
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
+        #: Until when a method is limited for longer than a call waits (ms UTC).
+        self._limited_ms: dict[str, int] = {}
         self._under_way: set[asyncio.Task[Any]] = set()
         self.left = False
 
@@ -106,17 +111,32 @@ class SlackWeb:
     async def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """Call one method; raises SlackRefused, AnswerLost, or SurfaceFailed for a rate limit."""
         async with self._turns[method].taken():
-            wait_s = 0
-            for _ in range(_MOST_WAITS):
+            wait_s = self._limited_s(method)
+            for _ in range(0 if wait_s else _MOST_WAITS):
                 answer = await self._once(method, arguments)
                 if isinstance(answer, dict):
                     self.trouble = ""
                     return answer
                 wait_s = answer
                 if wait_s > _LONGEST_WAIT_S:
+                    self._limited_for(method, wait_s)
                     break
                 await self._clock.sleep(wait_s)
         raise SurfaceFailed(f"Slack's rate limit of {method}", retry_after_s=float(wait_s))
+
+    def _limited_for(self, method: str, wait_s: float) -> None:
+        """Note a long limit: asking again before it has passed would only make it longer."""
+        self._limited_ms[method] = self._clock.now_ms() + min(int(wait_s * 1000), LONGEST_WAIT_MS)
+
+    def _limited_s(self, method: str) -> float:
+        """Return for how many seconds a method is not asked for, 0 if it is free."""
+        left_ms = self._limited_ms.get(method, 0) - self._clock.now_ms()
+        return left_ms / 1000 if 0 < left_ms <= LONGEST_WAIT_MS else 0.0
+
+    def limits(self) -> list[str]:
+        """Return a line for `status` for each long limit that stands."""
+        standing = [(m, at_ms) for m, at_ms in self._limited_ms.items() if self._limited_s(m)]
+        return [f"{method} is limited until {moment_words(at_ms)}" for method, at_ms in standing]
 
     async def _once(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any] | int:
         """Return the answer, or for how many seconds to wait."""

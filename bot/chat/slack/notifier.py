@@ -150,6 +150,7 @@ class SlackSurface:
             lines.append(f"slack: {desk.presence.shared}")
         if away := desk.web.clocks.trouble():
             lines.append(f"slack: {away}")
+        lines += [f"slack: {limit}" for limit in desk.web.limits()]
         if desk.web.trouble:
             lines.append(f"slack: {desk.web.trouble}")
         if desk.board.trouble:

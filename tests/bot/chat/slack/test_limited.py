@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.slack_stage import eventually, on_slack
+from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
 
 OPEN = "apps.connections.open"
+
+
+def a_mail(number: int) -> dict[str, Any]:
+    """Return what makes one proposal another one than all others."""
+    what = {"to": "pat@partner.example", "subject": f"Invoice {number}", "body": "Hello"}
+    return {"proposal_id": f"p{number}", "parameters": what}
+
+
+async def a_while(slack: OnSlack, seconds: float) -> None:
+    """Let time pass, and do what the jobs do."""
+    slack.world.clock.advance(seconds)
+    await slack.broadcast.catch_up()
+    await slack.world.workflow.open_ready()
+    await slack.world.workflow.close_due()
+    slack.broadcast.nudge()
+    await slack.beats(1)
 
 
 async def test_a_limit_on_new_connections_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +51,31 @@ async def test_an_address_that_was_used_is_not_used_again() -> None:
             await slack.server.sockets.disconnect("too_many_websockets")
             await eventually(lambda before=opened: slack.server.sockets.opened > before)
         assert slack.hearing.connected
+
+
+async def all_begun(slack: OnSlack) -> bool:
+    await a_while(slack, 1)
+    found = [await slack.world.proposal(f"p{number}") for number in (1, 2, 3)]
+    return {proposal.state.value for proposal in found} == {"executing"}
+
+
+@pytest.mark.parametrize("method", ["chat.postMessage", "reactions.get", "users.info"])
+async def test_during_a_long_limit_nothing_is_asked_that_slack_would_refuse(method: str) -> None:
+    """Asking all the same makes the limit longer, and nothing that waits comes sooner by it."""
+    async with on_slack() as slack:
+        cards = [await slack.proposes(**a_mail(number)) for number in (1, 2, 3)]
+        await slack.settles()
+        limit = slack.server.fails(method, "ratelimited", retry_after_s=500, times=None)
+        before = len(slack.server.calls_of(method))
+        for number, card in enumerate(cards, 4):
+            await slack.server.proposes("ULEILA", slack.document(**a_mail(number)))
+            await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: len(slack.server.calls_of(method)) > before, "asked once")
+        for _ in range(49):
+            await a_while(slack, 10)
+        assert len(slack.server.calls_of(method)) == before + 1
+        assert f"slack: {method} is limited until" in slack.health()
+        limit.times = 0
+        await a_while(slack, 11)
+        await slack.keeps_delivering(lambda: len(slack.cards()) == 6)
+        await eventually_async(lambda: all_begun(slack), "that all three begin")
