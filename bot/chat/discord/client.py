@@ -10,17 +10,18 @@ import asyncio
 import itertools
 import logging
 import random
-import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol
 
 import discord
 from discord import app_commands
 
+from bot.chat.discord.leaving import closed
 from bot.chat.discord.pulse import Pulse
 from bot.chat.discord.settings import DiscordSettings
+from bot.chat.discord.sparing import WAITED_S, Attempts, Limits
 from bot.chat.hearing.hearing import Hearing
 from bot.expected import StartFailed
 from lifecycle.located import located
@@ -39,8 +40,6 @@ _REFUSED_PAUSE_S: Final = 600.0
 #: A client may try to reconnect by itself for so long before it is replaced.
 _PATIENCE_S: Final = 90.0
 _LOOK_S: Final = 5.0
-#: So long Discord's answer to our goodbye is waited for.
-_GOODBYE_S: Final = 5.0
 
 #: After these events the bot may see more or less of its channel than before.
 _SEEN_ANEW: Final = frozenset(
@@ -102,7 +101,13 @@ class Listener(Protocol):
 class SignoffClient(discord.Client):
     """A client of discord.py without caches: what it needs to know it asks for when it needs it."""
 
-    def __init__(self, settings: DiscordSettings, hearing: Hearing, listener: Listener) -> None:
+    def __init__(
+        self,
+        settings: DiscordSettings,
+        hearing: Hearing,
+        listener: Listener,
+        attempts: Attempts | None = None,
+    ) -> None:
         super().__init__(
             intents=wanted_intents(),
             allowed_mentions=discord.AllowedMentions.none(),
@@ -111,6 +116,7 @@ class SignoffClient(discord.Client):
             chunk_guilds_at_startup=False,
             heartbeat_timeout=settings.heartbeat_s,
             enable_debug_events=True,
+            max_ratelimit_timeout=WAITED_S,
         )
         self.tree = app_commands.CommandTree(self)
         self.pulse = Pulse(self, hearing)
@@ -118,6 +124,8 @@ class SignoffClient(discord.Client):
         self._hearing = hearing
         self._listener = listener
         self._ours = str(settings.guild)
+        self._attempts = attempts or Attempts()
+        self._attempts.watch(self.http)
         self._numbers = itertools.count(time.monotonic_ns())
         parsers = self._connection.parsers
         parsers |= {each: partial(self._read, each, parse) for each, parse in parsers.items()}
@@ -125,6 +133,12 @@ class SignoffClient(discord.Client):
     async def setup_hook(self) -> None:
         """Let the listener prepare between login and connection."""
         await self._listener.prepared(self)
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Count an identification; raises IdentifiedTooOften, which ends the client."""
+        self._attempts.identify(anew=self.identified)
+        self.identified = True
+        await super().before_identify_hook(shard_id, initial=initial)
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
         """Take our events in the order in which they are parsed; never raise for one."""
@@ -144,7 +158,6 @@ class SignoffClient(discord.Client):
             case "connect":
                 self._hearing.began()
                 self._listener.connected()
-                self.identified = True
             case _ if event in _SEEN_ANEW:
                 self._seen_anew()
             case _:
@@ -198,7 +211,8 @@ class Supervisor:
     def __init__(self, settings: DiscordSettings, hearing: Hearing, listener: Listener) -> None:
         self._settings = settings
         self._hearing = hearing
-        self._make: Callable[[], SignoffClient] = lambda: SignoffClient(settings, hearing, listener)
+        self.limits, attempts = Limits(hearing.now_ms), Attempts()
+        self._make = partial(SignoffClient, settings, hearing, listener, attempts)
         self._stood_s = 0.0
         self._identified = False
         #: How long the next pause is at most, in seconds.
@@ -224,6 +238,7 @@ class Supervisor:
 
     async def _one_life(self) -> None:
         client = self.client = self._make()
+        self.limits.watch(client.http)
         start = asyncio.create_task(client.start(self._settings.token))
         watch = asyncio.create_task(self._watch())
         try:
@@ -237,7 +252,7 @@ class Supervisor:
             self.client = None
             self._identified = client.identified
             await asyncio.gather(start, watch, return_exceptions=True)
-            await asyncio.shield(_closed(client))
+            await asyncio.shield(closed(client))
 
     async def _watch(self) -> None:
         """Return once the client has not come back by itself for too long."""
@@ -263,38 +278,3 @@ class Supervisor:
         self._hearing.lost(words)
         log.error("%s", words)
         return _REFUSED_PAUSE_S
-
-
-async def _closed(client: SignoffClient) -> None:
-    """Close a client for good, even if nobody answers the goodbye; never raises for it.
-
-    It must run shielded from the cancellation of its caller: a client that is half closed would
-    hold its connections for ever, and could end its supervisor with its own end.
-    """
-    await _said_goodbye(client.close())
-    for connection in _unknown_to(client):
-        await _said_goodbye(connection.close())
-    await client.http.close()
-
-
-async def _said_goodbye(goodbye: Coroutine[Any, Any, None]) -> None:
-    closing = asyncio.ensure_future(goodbye)
-    await asyncio.wait({closing}, timeout=_GOODBYE_S)
-    if not closing.cancel() and not closing.cancelled() and closing.exception() is not None:
-        log.debug("closing a client: %s", type(closing.exception()).__name__)
-
-
-def _unknown_to(client: SignoffClient) -> list[discord.gateway.DiscordWebSocket]:
-    """Return connections that the client never came to know, each kept alive by a thread.
-
-    discord.py hands over a connection only once it has identified, and waits up to five seconds
-    before that. If it is cancelled there, it leaves the connection open and its heartbeat thread
-    running.
-    """
-    hearts = (t for t in threading.enumerate() if isinstance(t, discord.gateway.KeepAliveHandler))
-    return [
-        heart.ws
-        for heart in hearts
-        if getattr(heart.ws, "_connection", None) is client._connection
-        and not heart._stop_ev.is_set()
-    ]

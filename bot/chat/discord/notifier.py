@@ -212,7 +212,8 @@ class DiscordSurface:
     def health(self) -> Sequence[str]:
         """Say how the connection stands and what is missing."""
         lines = [f"discord: {self.hearing.words()}"]
-        lines += [f"discord: {problem}" for problem in self.problems]
+        troubles = (*self.problems, *self.supervisor.limits.words())
+        lines += [f"discord: {trouble}" for trouble in troubles]
         if self.listening is not None:
             lines += [f"discord: {trouble}" for trouble in self.listening.troubles()]
         if self.seeds.missing:

@@ -79,6 +79,8 @@ class Fault:
         if self.page is not False:
             text = _PAGE if self.page is True else self.page
             kind = {"Content-Type": "application/json" if text.startswith("{") else "text/html"}
+            if self.retry_after is not None:
+                kind["Retry-After"] = str(self.retry_after)
             return web.Response(status=self.status or 403, body=text.encode(), headers=kind)
         if self.status == 429:
             body = {

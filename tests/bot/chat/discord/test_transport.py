@@ -255,7 +255,7 @@ async def test_a_deaf_client_that_nobody_bids_goodbye_is_replaced_and_closed(
 ) -> None:
     monkeypatch.setattr("bot.chat.discord.client._LOOK_S", 0.1)
     monkeypatch.setattr("bot.chat.discord.client._PATIENCE_S", 1.0)
-    monkeypatch.setattr("bot.chat.discord.client._GOODBYE_S", 0.2)
+    monkeypatch.setattr("bot.chat.discord.leaving._GOODBYE_S", 0.2)
     unstarted.server.gateway.answers_goodbyes = False
     await unstarted.begins()
     supervisor = unstarted.surface.supervisor
