@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from lifecycle.books import (
     AuditTrail,
@@ -180,6 +180,14 @@ class Tool(Protocol):
 
     async def roll_back(self, call: Call) -> Mapping[str, Any]:
         """Take back what `call.receipt` names; `still_stands` in the answer lists what remains."""
+
+
+@runtime_checkable
+class HandedSecrets(Protocol):
+    """A tool to which its config hands secrets, which it may repeat to nobody."""
+
+    def secrets_handed(self) -> tuple[str, ...]:
+        """Return them; they are masked in what people and agents read of its answers."""
 
 
 class Toolbox(Protocol):

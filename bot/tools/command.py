@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.tools import program
+from bot.tools.handed import secrets_in_env
 from bot.tools.leftovers import Leftovers
 from bot.tools.program import Place
 from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
@@ -60,7 +61,13 @@ class CommandTool:
         handed_on = {name: environment[name] for name in names if name in environment}
         handed_on.setdefault("PATH", os.defpath)
         self._place = Place(folder, handed_on, leftovers)
-        self._secrets = _long_first(handed_on.get(name, "") for name in settings.get("env", ()))
+        named = settings.get("env", ())
+        self._secrets = _long_first(handed_on.get(name, "") for name in named)
+        self._handed = secrets_in_env(named, handed_on)
+
+    def secrets_handed(self) -> tuple[str, ...]:
+        """Return the secrets that `env` hands on."""
+        return self._handed
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Run the program for execute."""

@@ -19,6 +19,7 @@ from bot.expected import StartFailed
 from bot.process.forked import end_copy
 from bot.process.pool import THREADS_OF
 from bot.tools.apart import apart, left_of
+from bot.tools.handed import secrets_in_env
 from bot.tools.threads import DaemonThreads, NotBegun, beside
 from lifecycle.located import NOT_LOADED, located
 from lifecycle.ports import Call, ToolFailed
@@ -49,13 +50,16 @@ class PythonTool:
     While MOST_AT_ONCE calls hang, no further call begins.
     """
 
-    def __init__(self, settings: Mapping[str, Any], folder: Path) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], folder: Path, environment: Mapping[str, str]
+    ) -> None:
         """Load `class`, also from beside the config file, and make an object with its `options`.
 
         Raises ValueError if the class cannot be loaded, StartFailed if no object can be made or a
         method is missing.
         """
         self._places, self._threads = _Places(), DaemonThreads(MOST_AT_ONCE)
+        self._handed = secrets_in_env(settings.get("env", ()), environment)
         name = settings["class"]
         made = self._theirs(partial(class_in, name, folder))
         try:
@@ -72,6 +76,10 @@ class PythonTool:
                 raise StartFailed(f"{name} must have {verb} as {verb}(self, call): write it so.")
         if in_vain:
             raise StartFailed(f"{name} {in_vain}")
+
+    def secrets_handed(self) -> tuple[str, ...]:
+        """Return the secrets that `env` names."""
+        return self._handed
 
     async def execute(self, call: Call) -> Mapping[str, Any]:
         """Run the object's execute."""

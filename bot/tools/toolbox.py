@@ -160,7 +160,7 @@ class ConfiguredToolbox:
 
     def _python(self, policy: ToolPolicy) -> PythonTool:
         try:
-            return PythonTool(policy.settings, self._folder)
+            return PythonTool(policy.settings, self._folder, self._environment)
         except StartFailed as error:
             raise StartFailed(f"{policy.name}: {error}") from error
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Final, assert_never
 
@@ -16,10 +16,10 @@ import orjson
 
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.located import located
-from lifecycle.ports import Call, Tool, ToolDoubtful, ToolFailed
+from lifecycle.ports import Call, HandedSecrets, Tool, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Outcome, Verb
 from lifecycle.text.masking import harmless
-from lifecycle.text.quoted_secrets import mask_quoted, secrets_in
+from lifecycle.text.quoted_secrets import Secrets, mask_quoted, secrets_in
 from lifecycle.workings.time_limits import within
 
 log = logging.getLogger("signoff.tools")
@@ -43,7 +43,8 @@ class CallResult:
 
     `explanation` is for people; it holds no secret and no inside of an exception. `still_stands` is
     what a roll back could not take back. `whole` is the whole answer if it is too large to be kept
-    as `receipt`; an agent is shown its beginning.
+    as `receipt`; an agent is shown its beginning. `handed` are secrets of the tool that the receipt
+    may repeat; nobody is shown them.
     """
 
     outcome: Outcome
@@ -51,6 +52,7 @@ class CallResult:
     explanation: str = ""
     still_stands: tuple[Any, ...] = ()
     whole: Mapping[str, Any] | None = None
+    handed: Secrets = ()
 
 
 async def call_tool(tool: Tool, call: Call) -> CallResult:
@@ -64,7 +66,8 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
     that fails, the outcome is unknown: it says nothing about what was done.
     """
     try:
-        return await _judged(tool, call)
+        handed = tool.secrets_handed() if isinstance(tool, HandedSecrets) else ()
+        return replace(await _judged(tool, call, handed), handed=handed)
     except BaseException as error:
         if _ours(error):
             raise
@@ -73,14 +76,14 @@ async def call_tool(tool: Tool, call: Call) -> CallResult:
         return _unknown(f"{call.tool} gave an answer that cannot be read ({name}).")
 
 
-async def _judged(tool: Tool, call: Call) -> CallResult:
+async def _judged(tool: Tool, call: Call, handed: Secrets) -> CallResult:
     try:
         async with within(call.limit_s) as limit:
             receipt = await _called(tool, call)
     except ToolFailed as failure:
-        return CallResult(Outcome.FAILED, explanation=_words(call, failure))
+        return CallResult(Outcome.FAILED, explanation=_words(call, failure, handed))
     except ToolDoubtful as doubt:
-        return _unknown(_doubt_words(call, doubt))
+        return _unknown(_doubt_words(call, doubt, handed))
     except BaseException as error:
         if limit.expired() and isinstance(error, TimeoutError):
             return _unknown(_overtime(call))
@@ -198,28 +201,29 @@ def _overtime(call: Call) -> str:
     return f"{call.tool} did not answer within {call.limit_s:g} s; what it did is not known."
 
 
-def _doubt_words(call: Call, doubt: ToolDoubtful) -> str:
-    said = _said(call, doubt)
+def _doubt_words(call: Call, doubt: ToolDoubtful, handed: Secrets) -> str:
+    said = _said(call, doubt, handed)
     return f"{call.tool}: {said or 'it did not tell how it ended'}; what it did is not known."
 
 
-def _said(call: Call, error: Exception) -> str:
+def _said(call: Call, error: Exception, handed: Secrets) -> str:
     """Return the words of a tool on one line, masked before they are cut, with nothing hidden.
 
-    They may quote what the tool was given, and are told in places that show what they are handed.
+    They may quote what the tool was given, or its config hands to it, and are told in places that
+    show what they are handed.
     """
     words = str(error)
     if len(words) > _MOST_READ:  # half of a credential would not be recognized
         words = " ".join(words[:_MOST_READ].rsplit(maxsplit=1)[:-1])
-    given = secrets_in([call.parameters, call.target])
+    given = (*handed, *secrets_in([call.parameters, call.target]))
     return harmless(mask_quoted(words, given))[:_LONGEST_WORDS]
 
 
-def _words(call: Call, failure: ToolFailed) -> str:
+def _words(call: Call, failure: ToolFailed, handed: Secrets) -> str:
     """Return that nothing was done; of a roll back, that it took nothing back."""
     takes_back = call.verb == Verb.ROLL_BACK
     what = "took nothing back" if takes_back else "failed and left nothing behind"
-    said = _said(call, failure)
+    said = _said(call, failure, handed)
     end = "" if said.endswith((".", "!", "?")) else "."
     return f"{call.tool} {what}" + (f": {said}{end}" if said else ".")
 

@@ -225,9 +225,11 @@ def _rolled_back(
             return roll_back_done(tx, moment, proposal)
         case Outcome.DONE:
             why = f"{len(result.still_stands)} part(s) of what was done still stand."
-            return rollback_incomplete(tx, moment, proposal, why, tuple(result.still_stands))
+            stands = tuple(result.still_stands)
+            return rollback_incomplete(tx, moment, proposal, why, stands, result.handed)
         case Outcome.FAILED:
-            return rollback_incomplete(tx, moment, proposal, result.explanation)
+            why = result.explanation
+            return rollback_incomplete(tx, moment, proposal, why, handed=result.handed)
         case Outcome.UNKNOWN | Outcome.RUNNING:
             return unknown(tx, moment, proposal, result.explanation)
         case _:

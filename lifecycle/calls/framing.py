@@ -23,9 +23,11 @@ def frame_for(policy: Policy, proposal: Proposal, result: CallResult) -> Mapping
 
     The firewall's own bound holds whatever a role would be granted (section 7). Of a receipt that
     is too large to be kept the agent is shown as much as of any other; its handle is still the
-    digest of the whole. Credentials that the tool was given and repeats are masked.
+    digest of the whole. Credentials that the tool was given or handed and repeats are
+    masked.
     """
-    budget, receipt, given = _budget(policy, proposal), result.receipt, secrets_of(proposal)
+    budget, receipt = _budget(policy, proposal), result.receipt
+    given = (*result.handed, *secrets_of(proposal))
     if result.whole is None or receipt is None:
         return frame_of(receipt, budget, given)
     left_out = receipt[LEFT_OUT]

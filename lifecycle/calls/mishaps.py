@@ -14,7 +14,7 @@ from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Attention, Execution, Identity, Outcome, Proposal
 from lifecycle.text.masking import harmless, mask_secrets
-from lifecycle.text.quoted_secrets import mask_quoted
+from lifecycle.text.quoted_secrets import Secrets, mask_quoted
 
 #: The most parts that a sentence tells, and the characters of each; `show --json` has them all.
 _MOST_TOLD: Final = 5
@@ -81,12 +81,13 @@ def rollback_incomplete(
     proposal: Proposal,
     why: str,
     answered: tuple[Any, ...] | None = None,
+    handed: Secrets = (),
 ) -> Proposal:
     """Call for a person: something of what was done still stands.
 
     `answered` is what the tool says still stands, None if it said nothing; then its earlier answer
     remains in force. The entry tells only what the tool said now, since somebody may have changed
-    the row.
+    the row. `handed` are the tool's own secrets, which its answer may repeat.
     """
     execution = proposal.execution
     if execution is None:
@@ -97,9 +98,9 @@ def rollback_incomplete(
         moment,
         proposal,
         Attention.ROLLBACK_INCOMPLETE,
-        f"{_sentence(why)}{_told(proposal, still_stands)} To try what still stands again: retry "
-        f"{proposal.proposal_id}; where it was taken back by hand: settle {proposal.proposal_id} "
-        "happened",
+        f"{_sentence(why)}{_told(proposal, still_stands, handed)} To try what still stands again: "
+        f"retry {proposal.proposal_id}; where it was taken back by hand: settle "
+        f"{proposal.proposal_id} happened",
         tool_of(proposal),
         {"stands": None if answered is None else digest_told(list(answered))},
         execution=replace(
@@ -108,14 +109,14 @@ def rollback_incomplete(
     )
 
 
-def _told(proposal: Proposal, still_stands: Sequence[Any]) -> str:
+def _told(proposal: Proposal, still_stands: Sequence[Any], handed: Secrets) -> str:
     """Return what still stands in the tool's own words, masked and cut; empty if nothing does.
 
     A person who has to take it back by hand must see what it is, wherever they read of it.
     """
     if not still_stands:
         return ""
-    given = secrets_of(proposal)
+    given = (*handed, *secrets_of(proposal))
     parts = [_part(mask_quoted(each, given)) for each in still_stands[:_MOST_TOLD]]
     if len(parts) > 1:
         parts = [f"({number}) {part}" for number, part in enumerate(parts, start=1)]

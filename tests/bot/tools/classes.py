@@ -149,7 +149,7 @@ class PythonBench:
         module = f"tools_of_test_{next(NUMBERS)}"
         (folder / f"{module}.py").write_text(CLASSES)
         self.options = options
-        self.tool = PythonTool({"class": f"{module}:{name}", "options": options}, folder)
+        self.tool = PythonTool({"class": f"{module}:{name}", "options": options}, folder, {})
 
     def acts(self) -> int:
         return len(self.options["live"])

@@ -81,4 +81,4 @@ async def test_a_class_that_acts_at_once_may_have_a_commit(tmp_path, name):
 @pytest.mark.parametrize("name", ["nowhere:X", "json:nothing", "json:loads"])
 def test_what_is_no_class_is_refused_by_name(tmp_path, name):
     with pytest.raises(ValueError, match=name):
-        PythonTool({"class": name}, tmp_path)
+        PythonTool({"class": name}, tmp_path, {})

@@ -50,7 +50,7 @@ async def test_what_a_class_begins_as_it_is_made_has_threads_of_its_own(tmp_path
     asyncio.get_running_loop().set_default_executor(started_pool())
     (tmp_path / "own_worker.py").write_text(WORKER)
 
-    tool = PythonTool({"class": "own_worker:Tool"}, tmp_path)
+    tool = PythonTool({"class": "own_worker:Tool"}, tmp_path, {})
 
     assert not (await tool._tool.worker).startswith("signoff-own")
     assert (await in_a_thread())["thread"].startswith("signoff-own")

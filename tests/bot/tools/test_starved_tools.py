@@ -166,7 +166,7 @@ async def test_calls_that_found_no_thread_take_no_place_from_later_ones(
     tmp_path: Path, no_threads: pytest.MonkeyPatch
 ) -> None:
     bench = Shell("exit 0", tmp_path)
-    tool = PythonTool({"class": f"{__name__}:Counts"}, tmp_path)
+    tool = PythonTool({"class": f"{__name__}:Counts"}, tmp_path, {})
     asked = replace(call(bench, "execute"), limit_s=20)
 
     found = [await call_tool(tool, asked) for _ in range(MOST_AT_ONCE + 1)]

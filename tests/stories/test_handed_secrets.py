@@ -1,0 +1,75 @@
+"""A tool repeats a secret that its config hands to it: nobody reads that (case M08)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.tools.command import CommandTool
+from bot.tools.leftovers import Leftovers
+from bot.tools.python import PythonTool
+from lifecycle.ports import Tool
+from lifecycle.proposal import Attention
+from tests.builders import MAIL
+from tests.fakes.tools import NotingTool
+from tests.world import World
+
+SEND = "send-email"
+TOKEN = "plain-looking-words"
+WHERE = "https://crm.shop.example/v2"
+ENVIRONMENT = {"PATH": os.environ["PATH"], "CRM_TOKEN": TOKEN, "CRM_URL": WHERE, "API_KEY": "short"}
+NAMED = ["CRM_TOKEN", "CRM_URL", "API_KEY", "NOT_SET_TOKEN"]
+PROGRAM = """
+import json, os
+told = {name: os.environ[name] for name in ("CRM_TOKEN", "CRM_URL", "API_KEY")}
+stands = [f"{told['CRM_TOKEN']} is still in force"]
+print(json.dumps({"wrote": [f"with {each}" for each in told.values()], "still_stands": stands}))
+"""
+
+
+class Repeats:
+    """A class whose answer repeats what its config names in `env`."""
+
+    reversible = True
+
+    def execute(self, call: Any) -> dict[str, Any]:
+        return {"wrote": [f"with {each}" for each in (TOKEN, WHERE, "short")]}
+
+    def roll_back(self, call: Any) -> dict[str, Any]:
+        return {"still_stands": [f"{TOKEN} is still in force"]}
+
+
+def a_program(folder: Path) -> Tool:
+    argv = [sys.executable, "-c", PROGRAM]
+    settings = {"execute": argv, "roll_back": argv, "env": NAMED}
+    return CommandTool(settings, folder, ENVIRONMENT, Leftovers(None))
+
+
+def a_class(folder: Path) -> Tool:
+    return PythonTool({"class": f"{__name__}:Repeats", "env": NAMED}, folder, ENVIRONMENT)
+
+
+@pytest.mark.parametrize("made", [a_program, a_class])
+async def test_nobody_reads_a_secret_that_a_tool_was_handed_and_repeats(
+    world: World, made: Callable[[Path], NotingTool], tmp_path: Path
+) -> None:
+    world.toolbox.tools[SEND] = made(tmp_path)
+    await world.submits(MAIL, proposal_id="p1")
+    await world.approves("ana", "p1")
+    done = await world.proposal("p1")
+    await world.rejects("ana", "p1")
+    left = await world.proposal("p1")
+
+    assert done.execution is not None
+    assert done.execution.receipt is not None
+    assert done.execution.receipt["wrote"][0] == f"with {TOKEN}", "a roll back is handed it whole"
+    masked = f"‹secret, {len(TOKEN)} characters›"
+    assert done.frame is not None
+    assert done.frame["value"]["wrote"] == [f"with {masked}", f"with {WHERE}", "with short"]
+    assert left.attention is Attention.ROLLBACK_INCOMPLETE
+    assert f"What stands: {masked} is still in force." in left.attention_why
