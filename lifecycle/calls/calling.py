@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import isfinite
 from typing import Any, Final, assert_never
 
@@ -32,6 +33,11 @@ _LONGEST_WORDS: Final = 300
 #: some tools repeat a whole answer of their server.
 _MOST_READ: Final = 16_384
 _LARGEST_EXACT: Final = 2**53 - 1
+#: Python writes a longer number in hexadecimal digits alone.
+_MOST_BITS: Final = 10_000
+#: How deep, and of which length, what is no JSON is named.
+_DEEPEST_NAMED: Final = 8
+_LONGEST_NAME: Final = 64
 _NO_NUMBERS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 #: The fields of a receipt that decide something; kept even if the whole is too large to be kept.
 _READ: Final = ("affected_records", "effects", "still_stands")
@@ -124,7 +130,7 @@ def result_of(tool: str, verb: str, receipt: object) -> CallResult:
         data = _written(dict(receipt))
         kept = _read_back(data)
     except (ValueError, TypeError, RecursionError):
-        return _unknown(f"{tool} answered with a receipt that is no JSON.")
+        return _unknown(f"{tool} answered with a receipt that is no JSON{_where(receipt)}.")
     whole = kept if len(data) > LARGEST_RECEIPT else None
     if whole is not None:
         kept = _summary(whole, data)
@@ -132,6 +138,36 @@ def result_of(tool: str, verb: str, receipt: object) -> CallResult:
         return _unknown(f"{tool} answered with a receipt that is too large to be judged.")
     standing = _standing(kept.get("still_stands")) if verb == Verb.ROLL_BACK else ()
     return CallResult(Outcome.DONE, kept, still_stands=standing, whole=whole)
+
+
+def _where(receipt: Mapping[Any, Any]) -> str:
+    """Return which of its fields is no JSON, and of what type, for whoever writes the tool."""
+    for key, item in receipt.items():
+        if not isinstance(key, str):
+            return f": the name of a field is {_a(key)}"
+        if (odd := _no_json(item, _DEEPEST_NAMED)) is not None:
+            return f": {harmless(key)[:_LONGEST_NAME]} is or holds {_a(odd)}"
+    return ""
+
+
+def _no_json(value: Any, deep: int) -> Any:
+    """Return the first value that is no JSON, None if none is found so deep."""
+    match value:
+        case Mapping() if deep:
+            names = (name for name in value if not isinstance(name, str))
+            odd = chain(names, (_no_json(each, deep - 1) for each in value.values()))
+            return next((each for each in odd if each is not None), None)
+        case list() | tuple() if deep:
+            found = (_no_json(each, deep - 1) for each in value)
+            return next((each for each in found if each is not None), None)
+        case Mapping() | list() | tuple() | str() | int() | float() | None:
+            return None
+        case _:
+            return value
+
+
+def _a(value: Any) -> str:
+    return f"a value of type {type(value).__name__[:_LONGEST_NAME]}"
 
 
 def _written(receipt: dict[str, Any]) -> bytes:
@@ -172,7 +208,7 @@ def _plain(value: Any) -> Any:
         case bool():
             return value
         case int() if abs(value) > _LARGEST_EXACT:
-            return str(value)
+            return str(value) if value.bit_length() <= _MOST_BITS else hex(value)
         case float() if not isfinite(value):
             return _NO_NUMBERS[str(value)]
         case _:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
@@ -216,15 +218,34 @@ async def test_what_is_no_receipt_is_unknown(answer):
     assert (result.outcome, result.receipt) == (Outcome.UNKNOWN, None)
 
 
+@pytest.mark.parametrize(
+    ("answer", "what", "kind"),
+    [
+        ({"ok": 1, "at": datetime(2026, 3, 2, tzinfo=UTC)}, "at is or holds", "datetime"),
+        ({"sums": [{"a": 1}, {"b": [Decimal(1)]}]}, "sums is or holds", "Decimal"),
+        ({"password=hunter2x9": {1}}, "password=‹secret, 9 characters› is or holds", "set"),
+        ({"a": [{2: 3}]}, "a is or holds", "int"),
+        ({1: 2}, "the name of a field is", "int"),
+    ],
+)
+async def test_who_writes_a_tool_is_told_what_of_its_receipt_is_no_json(answer, what, kind):
+    result = await call_tool(Answers(answer), CALL)
+
+    words = f"a receipt that is no JSON: {what} a value of type {kind}."
+    assert result.explanation == f"staging-deploy answered with {words}"
+
+
 @pytest.mark.parametrize("verb", ["execute", "commit", "roll_back"])
 async def test_a_value_that_readers_disagree_on_makes_no_doubt_and_is_kept_as_text(verb):
     odd = [2**60, -(2**53), float("nan"), float("inf"), float("-inf"), "a\ud800", True, 1.5]
 
-    result = await call_tool(Answers({"id": 2**63, "odd\udc00": odd}), replace(CALL, verb=verb))
+    receipt = {"id": 2**63, "long": -(2**20_000), "odd\udc00": odd}
+    result = await call_tool(Answers(receipt), replace(CALL, verb=verb))
 
     assert result.outcome is Outcome.DONE
     assert result.receipt == {
         "id": "9223372036854775808",
+        "long": "-0x1" + "0" * 5_000,
         "odd\\udc00": [
             "1152921504606846976", "-9007199254740992", "NaN", "Infinity", "-Infinity",
             "a\\ud800", True, 1.5,
