@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from aiosmtplib import SMTP, SMTPException, SMTPResponseException
+from aiosmtplib import SMTP, SMTPException, SMTPResponse, SMTPResponseException
 
 from bot.tools.message import Envelope, enveloped
 from bot.tools.unsent import close_as_usual, drop_at_the_end
@@ -175,7 +175,7 @@ async def _hand_over(server: SMTP, data: bytes) -> None:
     or an unclear one.
 
     Every 2xx code accepts it, except those of the connection. The caller limits how long this may
-    wait; if it ends without an answer, nothing of the text is sent any more. The library's own way
+    wait; unless the text is accepted, nothing of it is sent after that. The library's own way
     to send is not used, because it accepts 250 alone, and its error for any other 2xx does not say
     whether that answered the text or the DATA before it.
     """
@@ -183,12 +183,16 @@ async def _hand_over(server: SMTP, data: bytes) -> None:
     if talk is None or not talk.is_connected:
         raise ToolFailed("the mail server hung up before the text, so nothing was sent")
     try:
-        with _cut_without_answer(talk.transport):
+        with _cut_unless_taken(talk.transport):
             talk.write(_stuffed(data))
-            answer = await talk.read_response()
+            _accepted(await talk.read_response())
     except (SMTPException, OSError) as error:
         words = f"the mail server was given the text and gave no clear answer ({_named(error)})"
         raise ToolDoubtful(words) from error
+
+
+def _accepted(answer: SMTPResponse) -> None:
+    """Raise ToolFailed if the text is refused, ToolDoubtful if the answer is unclear."""
     if 200 <= answer.code < 300 and answer.code not in _OF_THE_CONNECTION:
         return
     if 400 <= answer.code < 600:
@@ -197,8 +201,9 @@ async def _hand_over(server: SMTP, data: bytes) -> None:
 
 
 @contextmanager
-def _cut_without_answer(transport: Any) -> Iterator[None]:
-    """Cut the line at once if the body ends by an error, or is cancelled."""
+def _cut_unless_taken(transport: Any) -> Iterator[None]:
+    """Cut the line at once if the body ends by an error, or is cancelled: a server that refuses the
+    text before it has read it would get the rest as well."""
     connection = transport.get_extra_info("socket")
     drop_at_the_end(connection)
     try:

@@ -15,6 +15,7 @@ import pytest
 from bot.tools.message import composed
 from bot.tools.smtp import SmtpCarrier
 from bot.tools.webhook import WebhookTool
+from lifecycle.ports import ToolDoubtful, ToolFailed
 from tests.bot.tools.mailing import MAIL, NOW_MS, MaildirBench
 from tests.contracts.tool_contract import call
 
@@ -140,3 +141,20 @@ async def test_a_line_on_which_the_answer_came_is_closed_as_usual(tmp_path, kind
         await sending
 
         assert await server.all_of_it() == (b"", False)
+
+
+@pytest.mark.parametrize("answer", [b"552 too large", b"221 bye", b"354 more"])
+async def test_of_a_mail_that_is_not_taken_nothing_is_sent_after_the_answer(tmp_path, answer):
+    """A server may answer before it has read the text, and would get the rest all the same."""
+    async with slow() as server:
+        mail = Mail(server.port, tmp_path, LONG)
+        sending = asyncio.create_task(mail.send())
+        await server.meet()
+        await mail.until_under_way(server)
+        await server.say(answer + b"\r\n")
+        (error,) = await asyncio.gather(sending, return_exceptions=True)
+        rest, was_cut = await server.all_of_it()
+
+    assert type(error) is (ToolFailed if answer.startswith(b"5") else ToolDoubtful)
+    assert was_cut
+    assert len(rest) < len(LONG) / 2
