@@ -5,6 +5,7 @@ All of it runs within the unit that admits; `intake` calls it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from lifecycle import authority
@@ -36,6 +37,8 @@ _EXPIRED_A_SUBMIT = 50
 #: So many pieces of evidence does the trail name of those that one check asked about.
 _MOST_NAMED: Final = 32
 _FLOODS: Final = frozenset({"too_many_open", "rate_limited"})
+#: The flags under which it is noted when people were told of who does so more than it may.
+_FLOOD_OF: Final = {"proposes": "flood", "checks": "flood of checks"}
 _HOUR_MS: Final = 3_600_000
 _MINUTE_MS: Final = 60_000
 #: So many attempts at one BLOCK tool, by one proposer within a minute, are stored as proposals.
@@ -107,8 +110,11 @@ def ask_of_evidence(
     counted_as = f"check of {tool}"  # no tool has such a name
     decision = _authority(tx, moment, accepted, sender, counted_as)
     if decision.outcome is not AuthorityOutcome.ALLOW:
-        error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
-        return refuse(tx, moment, error, sender, raw, decision.outcome)
+        wait_s = decision.retry_after_s
+        words = f"Wait {wait_s or 0} s, then check again; proposals are counted apart."
+        faults = [replace(fault, suggestion=words) for fault in decision.faults]
+        error = Refused(faults, retry_after_s=wait_s)
+        return refuse(tx, moment, error, sender, raw, decision.outcome, does="checks")
     tx.uses.add(document.actor, counted_as, moment.now_ms)
     named = sorted({condition.evidence_ref for condition in document.preconditions})
     details = {"tool": tool, "bytes_digest": digest_of(raw), "evidence": named[:_MOST_NAMED]}
@@ -123,8 +129,13 @@ def refuse(
     sender: Sender,
     data: bytes,
     outcome: AuthorityOutcome = AuthorityOutcome.DENY,
+    *,
+    does: str = "proposes",
 ) -> Answer:
-    """Write the audit event of a refused document (its digest, not its bytes) and answer."""
+    """Write the audit event of a refused document (its digest, not its bytes) and answer.
+
+    `does` is what the sender did with it, a key of `_FLOOD_OF`.
+    """
     record(
         tx,
         moment,
@@ -141,16 +152,18 @@ def refuse(
         | ({"witness": kept_in_trail(error.witness)} if isinstance(error, EnvelopeRefused) else {}),
     )
     if error.code in _FLOODS and sender.id is not None:
-        _tell_of_a_flood(tx, moment, sender.id, error)
+        _tell_of_a_flood(tx, moment, sender.id, error, does)
     return refusal(error, outcome)
 
 
-def _tell_of_a_flood(tx: Transaction, moment: Moment, proposer: str, error: Refused) -> None:
-    """Announce, at most once an hour, that somebody proposes more than it may."""
-    flag = f"flood:{proposer}"
+def _tell_of_a_flood(
+    tx: Transaction, moment: Moment, proposer: str, error: Refused, does: str = "proposes"
+) -> None:
+    """Announce, at most once an hour, that somebody proposes, or checks, more than it may."""
+    flag = f"{_FLOOD_OF[does]}:{proposer}"
     if not _may_tell(tx, moment, flag, _HOUR_MS):
         return
-    words = f"{proposer} proposes more than it may, and the rest is refused: {error}"
+    words = f"{proposer} {does} more than it may, and the rest is refused: {error}"
     announce(tx, moment, f"{flag}:{moment.now_ms}", words)
 
 

@@ -19,7 +19,7 @@ ANNOUNCED = {
     "bot/chat/hearing/not_worked.py": ["… of what was heard on … before the start …"],
     "lifecycle/judging/adopting.py": ["A new policy is in force: …"],
     "lifecycle/people/acts.py": ["… was closed, and a ❌ by … was found on … after that: …"],
-    "lifecycle/admitting/admission.py": ["… proposes more than it may, and the rest is refused: …"],
+    "lifecycle/admitting/admission.py": ["… more than it may, and the rest is refused: …"],
     "lifecycle/clockwork/closing.py": ["… is overdue: its window has passed but …"],
     "lifecycle/door.py": ["… needs a person: …"],
     "lifecycle/freezing.py": ["Frozen by …", "Frozen: …", "Thawed by …"],

@@ -108,6 +108,7 @@ async def test_what_evidence_says_is_asked_no_oftener_than_the_tool_may_be_propo
         "rate_limited",
     ]
     assert told[2].retry_after_s == 60
+    assert told[2].explanation == "Wait 60 s, then check again; proposals are counted apart."
     for name in ("first", "second"):  # a check takes nothing from what may be proposed
         sent = await world.submits(a_document(MAIL, **SEARCH), proposal_id=name)
         assert sent.reason == "tool_succeeded"
@@ -126,3 +127,24 @@ async def test_whoever_asks_what_evidence_says_stands_in_the_trail(world: World)
     assert entry["actor"] == {"kind": "agent", "id": "leila"}
     assert (entry["details"]["tool"], entry["details"]["evidence"]) == ("search", ["e1"])
     assert await world.store.read(lambda tx: tx.proposals.get("p1")) is None
+
+
+async def test_of_a_flood_of_checks_people_are_not_told_as_of_proposals(world: World) -> None:
+    """Else an agent that only asks would be taken for one that runs wild, and its later flood of
+    proposals would be told to nobody."""
+    tools = world.workflow.policy.tools
+    await world.adopts(tools=tools | {"search": replace(tools["search"], rate=Rate(1, 60))})
+    await world.observes(True)
+
+    for _ in range(3):
+        await checks(world, a_document(MAIL, **SEARCH, preconditions=[ASKED]))
+    for name in ("first", "second", "third"):
+        await world.submits(a_document(MAIL, **SEARCH), proposal_id=name)
+
+    told = await world.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 100))
+    assert [body["text"] for each in told if "than it" in (body := each.body)["text"]] == [
+        "leila checks more than it may, and the rest is refused: "
+        "Wait 60 s, then check again; proposals are counted apart.",
+        "leila proposes more than it may, and the rest is refused: "
+        "Wait 60 s, then send the proposal again.",
+    ]
