@@ -30,11 +30,15 @@ class ReasonCommand(TyperCommand):
             for name in parameter.opts
         }
         options, words = _parted(iter(args), with_value)
-        return super().parse_args(ctx, [*options, _WORDS_ALONE, *words])
+        return super().parse_args(ctx, [*options, *([_WORDS_ALONE] if words else []), *words])
 
 
 def _parted(given: Iterator[str], with_value: dict[str, bool]) -> tuple[list[str], list[str]]:
-    """Return the options with their values, and all other words in their order."""
+    """Return the options with their values, and all other words in their order.
+
+    An option that lacks its value is returned alone: click, which names it, would take for its
+    value whatever comes next.
+    """
     options: list[str] = []
     words: list[str] = []
     for word in given:
@@ -43,7 +47,10 @@ def _parted(given: Iterator[str], with_value: dict[str, bool]) -> tuple[list[str
         elif word in with_value:
             options.append(word)
             if with_value[word]:
-                options += [value for value in (next(given, None),) if value is not None]
+                value = next(given, None)
+                if value is None:
+                    return [word], []
+                options.append(value)
         elif _has_value_in_it(word, with_value):
             options.append(word)
         else:

@@ -165,3 +165,13 @@ def test_no_dash_in_a_reason_refuses_a_freeze(
 
     frozen = json.loads(moved_in.run("status", "--json").stdout)["frozen"]
     assert (done.returncode, frozen and frozen["reason"]) == (0 if reason else 2, reason)
+
+
+@pytest.mark.parametrize("words", [("leak", "--as"), ("--json", "leak", "--config")])
+def test_a_freeze_with_an_option_without_its_value_says_which(
+    moved_in: House, words: tuple[str, ...]
+) -> None:
+    done = moved_in.run("freeze", *words)
+
+    assert (done.returncode, words[-1] in done.stderr) == (2, True)
+    assert "requires an argument" in done.stderr
