@@ -33,7 +33,6 @@ from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.patterns import Searches
 from lifecycle.verdict import Finding
 
-_LONGEST_PATTERN: Final = 1_000
 _ABSENT: Final = object()
 _TOO_MUCH: Final = (
     "This is more searching than one proposal may ask for: ask less, in shorter patterns."
@@ -87,8 +86,7 @@ class PreconditionsHold:
             if fault:
                 yield Finding(fault[0], f"{path}.evidence_ref", fault[1])
             elif packet is None or not _holds(condition, packet.payload, members, searches):
-                words = _TOO_MUCH if searches.spent else _not_shown(condition)
-                yield Finding("precondition_false", path, words)
+                yield Finding("precondition_false", path, _why_not(condition, searches))
 
     def _bindings(
         self, proposal: ProposalDocument, facts: Facts, asked: Mapping[str, int]
@@ -160,8 +158,11 @@ def _identity(value: Any) -> tuple[str, Any]:
     return kind, canonical_bytes(value) if kind in ("object", "list") else value
 
 
-def _not_shown(condition: Precondition) -> str:
-    return (
+def _why_not(condition: Precondition, searches: Searches) -> str:
+    if condition.operator in ("matches", "contains") and searches.spent:
+        return _TOO_MUCH
+    objection = searches.objection(condition.value) if condition.operator == "matches" else None
+    return objection or (
         f"The evidence does not show that {condition.field!r} {condition.operator} what is asked: "
         "wait until a source observes that."
     )
@@ -185,7 +186,7 @@ def _holds(
         case "contains":
             return _contains(actual, wanted, members, searches)
         case "matches":
-            return _matches(actual, wanted, searches)
+            return isinstance(actual, str) and searches.matches(wanted, actual)
         case _:
             return False
 
@@ -234,12 +235,6 @@ def _contains(actual: Any, wanted: Any, members: _Members, searches: Searches) -
     if isinstance(actual, str):
         return isinstance(wanted, str) and searches.contains(wanted, actual)
     return isinstance(actual, list) and members.hold(actual, wanted)
-
-
-def _matches(actual: Any, pattern: Any, searches: Searches) -> bool:
-    if not (isinstance(actual, str) and isinstance(pattern, str)):
-        return False
-    return len(pattern) <= _LONGEST_PATTERN and searches.matches(pattern, actual)
 
 
 def _case(

@@ -10,6 +10,9 @@ _MOST_MEMORY: Final = 32 << 20
 #: So much memory may a pattern take that came with a document, in bytes: compiling one takes 25 ms
 #: at most, in which no other thread runs, and `\\pL{1,64}` still fits.
 _MOST_SENT: Final = 2 << 20
+_LONGEST_SENT: Final = 1_000
+#: How much of RE2's words is told; they repeat the pattern.
+_MOST_WORDS: Final = 100
 #: So many steps may the searches for one document take, about 0.1 s: half of what a rule may take.
 _MOST_STEPS: Final = 30_000_000
 #: Python compares a part and a text that are shorter than this letter by letter at each place; so
@@ -46,9 +49,22 @@ class Searches:
         self._left = most_steps
         self._compiled: dict[str, Any] = {}
         self.spent = False
+        self._unread: dict[str, str] = {}
 
-    def matches(self, pattern: str, text: str) -> bool:
-        """Return True if the pattern is the whole of the text; False if RE2 cannot read it."""
+    def objection(self, pattern: Any) -> str | None:
+        """Return in words why a pattern that was tried matches nothing whatever the text; else
+        None."""
+        if not isinstance(pattern, str):
+            return "The value of `matches` is no text: write a pattern."
+        if len(pattern) > _LONGEST_SENT:
+            return f"The pattern has more than {_LONGEST_SENT} characters: write a shorter one."
+        why = self._unread.get(pattern)
+        return why and f"RE2 cannot read this pattern ({why}): write another one."
+
+    def matches(self, pattern: Any, text: str) -> bool:
+        """Return True if the pattern is the whole of the text; False if it is no pattern."""
+        if self.objection(pattern) is not None:
+            return False
         search = self._search(pattern)
         if search is None:
             return False
@@ -68,8 +84,8 @@ class Searches:
             try:
                 search = _compiled(pattern, _options(_MOST_SENT, never_capture=True))
                 self._left -= search.programsize * _EACH_INSTRUCTION
-            except BadPattern:
-                search = None
+            except BadPattern as error:
+                search, self._unread[pattern] = None, str(error)[:_MOST_WORDS]
                 self._left -= _REFUSED
             self._compiled[pattern] = search
         return self._compiled[pattern]

@@ -8,14 +8,21 @@ from typing import Any
 import pytest
 
 from lifecycle.records import EvidencePacket
+from sentinel_rules.preconditions_hold import PreconditionsHold
 from tests.builders import NOW_MS, PROD, a_document
-from tests.checking import found, verdict_on
+from tests.checking import facts_for, found, read, verdict_on
 
 RULE = "preconditions_hold"
 
 
 def a_packet(payload: dict[str, Any], age_ms: int = 0) -> EvidencePacket:
     return EvidencePacket("e1", "crm-sensor", NOW_MS - age_ms, NOW_MS - age_ms, payload)
+
+
+def words_of(document: dict[str, Any], packet: EvidencePacket) -> list[str]:
+    rule = PreconditionsHold(PreconditionsHold.Options(trusted_sources=("crm-sensor",)))
+    found = rule.check(read(document), facts_for(PROD, evidence={"e1": packet}))
+    return [each.words for each in found]
 
 
 def said(document: dict[str, Any], *packets: EvidencePacket) -> set[str]:
@@ -207,3 +214,35 @@ def test_what_evidence_does_not_show_is_told_with_what_would_help(
 
     (finding,) = (each for result in verdict.results for each in result.findings)
     assert remedy in finding.words
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "words"),
+    [
+        ("matches", "P(at", "RE2 cannot read this pattern (missing ): P(at): write another one."),
+        ("matches", r"\pL{1,200}", "(pattern too large - compile failed): write another one."),
+        ("matches", "a" * 1_001, "The pattern has more than 1000 characters: write a shorter one."),
+        ("matches", 3, "The value of `matches` is no text: write a pattern."),
+        ("matches", "Ben", "wait until a source observes that."),
+        ("contains", 3, "wait until a source observes that."),
+    ],
+)
+def test_what_no_source_can_make_true_is_told_as_that(
+    operator: str, value: Any, words: str
+) -> None:
+    """An agent was told to wait for what no evidence will ever show."""
+    condition = {"field": "name", "operator": operator, "value": value, "evidence_ref": "e1"}
+    document = a_document(PROD, preconditions=[condition])
+
+    assert words_of(document, a_packet({"name": "Pat"}))[-1].endswith(words)
+
+
+def test_only_what_is_searched_is_told_as_too_much_searching() -> None:
+    many = [{"field": "log", "operator": "contains", "value": "a", "evidence_ref": "e1"}] * 310
+    other = {"field": "log", "operator": "eq", "value": "b", "evidence_ref": "e1"}
+    document = a_document(PROD, preconditions=[*many, other])
+
+    *_, searched, last = words_of(document, a_packet({"log": "a" * 100_000}))
+
+    assert searched.startswith("This is more searching")
+    assert last.endswith("wait until a source observes that.")
