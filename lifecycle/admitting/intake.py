@@ -36,6 +36,7 @@ log = logging.getLogger("signoff.workflow")
 _SMALL_BYTES = 16_384
 #: How often a document is read anew because the policy changed meanwhile.
 _FRESH_POLICIES = 5
+_REPLACED = "The policy is just being replaced; send it again."
 _A_QUESTION = "It would be put to people as a question; a refinement plan is never executed."
 
 
@@ -96,7 +97,7 @@ class Intake:
                 return await self._submitted(raw, sender)
             except _Replaced:
                 continue
-        return refusal(_no_audit("The policy is just being replaced; send it again."))
+        return refusal(_no_audit(_REPLACED))
 
     async def _submitted(self, raw: bytes, sender: Sender) -> Answer:
         moment = self.world.moment(answering=True)
@@ -180,18 +181,20 @@ class Intake:
     async def _dry_verdict(self, accepted: Accepted, sender: Sender, moment: Moment) -> Answer:
         proposal = unsaved(accepted, sender, moment)
         checked = await self.gatekeeper.check(proposal, executing=False)
-        verdict = checked[1] if checked else None
-        raised = raised_by(moment.policy, proposal, verdict) if verdict else proposal
+        if checked is None:  # its tool has left the config meanwhile
+            return refusal(_no_audit(_REPLACED))
+        verdict = checked[1]
+        raised = raised_by(moment.policy, proposal, verdict)
         return Answer(
             proposal_id=None,
             state=None,
             tier=raised.tier.value,
             result={"verdict": verdict_json(verdict), "quorum": raised.quorum},
             outcome=AuthorityOutcome.ALLOW,
-            reason=verdict.reason if verdict else None,
-            explanation=(verdict and hard_words(verdict)) or f"{judged_words(verdict)}.",
+            reason=verdict.reason,
+            explanation=hard_words(verdict) or f"{judged_words(verdict)}.",
             digest=accepted.digest,
-            errors=verdict.faults() if verdict else (),
+            errors=verdict.faults(),
         )
 
     async def refused(self, error: Refused, sender: Sender, raw: bytes) -> Answer:

@@ -148,3 +148,22 @@ async def test_of_a_flood_of_checks_people_are_not_told_as_of_proposals(world: W
         "leila proposes more than it may, and the rest is refused: "
         "Wait 60 s, then send the proposal again.",
     ]
+
+
+async def test_a_check_whose_tool_is_taken_out_meanwhile_promises_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was answered that Sentinel found nothing against it."""
+    tools, read = dict(world.workflow.policy.tools), world.store.read
+
+    async def and_then_the_policy_is_replaced(unit: Any) -> Any:
+        found = await read(unit)
+        monkeypatch.undo()
+        await world.adopts(tools={name: tools[name] for name in tools if name != "send-email"})
+        return found
+
+    monkeypatch.setattr(world.store, "read", and_then_the_policy_is_replaced)
+    told = await checks(world, a_document(MAIL))
+
+    assert (told.reason, told.digest) == ("audit_unavailable", None)
+    assert told.explanation == "The policy is just being replaced; send it again."
