@@ -13,6 +13,7 @@ from typing import Final
 import discord
 import yarl
 
+from bot.chat.discord.buckets import mend_buckets
 from bot.chat.discord.pauses import shorten_pauses
 from bot.config import Config
 from bot.config.surfaces import token_fault
@@ -93,6 +94,7 @@ def point_library_at(settings: DiscordSettings) -> None:
     discord.http.Route.BASE = settings.api_base.rstrip("/")
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(settings.gateway)
     shorten_pauses()
+    mend_buckets()
     library = logging.getLogger("discord.client")
     if _in_one_line not in library.filters:
         library.addFilter(_in_one_line)

@@ -16,6 +16,7 @@ import discord
 from discord.http import Route
 
 from bot.chat.cards.spans import moment_words
+from bot.chat.discord.calls import TOO_MANY_OLD_EDITS
 from bot.chat.discord.pauses import LONGEST_S
 from bot.chat.surface import LONGEST_PAUSE_S
 from lifecycle.records import LONGEST_WAIT_MS
@@ -35,6 +36,9 @@ _IN_A_ROW: Final = 10
 _MINUTE_S: Final = 60.0
 #: Names the limit of all calls.
 _ALL: Final = ""
+#: The call by which a client logs in. The pauses between clients spare Discord this one, and it
+#: tells whether what limits all calls still stands: a lost client may come back by another line.
+_LOGIN: Final = "GET /users/@me"
 
 
 class IdentifiedTooOften(Exception):
@@ -46,7 +50,8 @@ class Limits:
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
-        self._until_ms: dict[str, int] = {}
+        #: From when until when each stands (ms UTC).
+        self._stands_ms: dict[str, tuple[int, int]] = {}
         self._unsaid = 0
 
     def watch(self, http: discord.http.HTTPClient) -> None:
@@ -55,10 +60,10 @@ class Limits:
 
     def words(self) -> list[str]:
         """Return a line for `status` for each limit that stands."""
-        standing = [each for each in list(self._until_ms) if self._left_ms(each)]
+        standing = [each for each in list(self._stands_ms) if self._left_ms(each)]
         return [
             f"{which.rpartition(':')[0] or 'every call'} is limited until "
-            f"{moment_words(self._until_ms[which])}"
+            f"{moment_words(self._stands_ms[which][1])}"
             for which in standing
         ]
 
@@ -67,7 +72,8 @@ class Limits:
     ) -> Any:
         """Make a call; raises discord.RateLimited at once during a limit that is known."""
         which = f"{route.key}:{route.major_parameters}"
-        left_ms = max(self._left_ms(each) for each in (_ALL, which))
+        login = route.key == _LOGIN
+        left_ms = max(self._left_ms(which), 0 if login else self._left_ms(_ALL))
         if left_ms:
             raise discord.RateLimited(left_ms / 1000)
         try:
@@ -76,22 +82,27 @@ class Limits:
             self._limited(which, limit.retry_after)
             raise
         except discord.HTTPException as refused:
-            if refused.status == 429:
+            # What is too much for messages older than an hour is about no other message.
+            if refused.status == 429 and refused.code != TOO_MANY_OLD_EDITS:
                 self._limited(_ALL if _is_page(refused) else which, self._pause_s(refused))
             raise
         self._unsaid = 0
+        if login:
+            self._stands_ms.pop(_ALL, None)
         return answer
 
     def _left_ms(self, which: str) -> int:
-        left_ms = self._until_ms.get(which, 0) - self._now_ms()
-        if 0 < left_ms <= LONGEST_WAIT_MS:
-            return left_ms
-        self._until_ms.pop(which, None)
+        (since_ms, until_ms), now_ms = self._stands_ms.get(which, (0, 0)), self._now_ms()
+        # A clock that was set back meanwhile cannot tell how much of it has passed.
+        if since_ms <= now_ms < until_ms:
+            return until_ms - now_ms
+        self._stands_ms.pop(which, None)
         return 0
 
     def _limited(self, which: str, pause_s: float) -> None:
         pause_ms = int(min(pause_s, LONGEST_WAIT_MS / 1000) * 1000)
-        self._until_ms[which] = self._now_ms() + pause_ms
+        now_ms = self._now_ms()
+        self._stands_ms[which] = (now_ms, now_ms + pause_ms)
 
     def _pause_s(self, refused: discord.HTTPException) -> float:
         """Return what was asked for, else ever longer pauses up to a minute."""

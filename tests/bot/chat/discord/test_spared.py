@@ -7,6 +7,7 @@ bot that identifies a thousand times a day.
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +15,9 @@ from typing import Any
 import pytest
 
 from bot.chat.discord.sparing import Attempts
+from tests.fakes.discord_server.faults import Bucket
 from tests.fakes.discord_server.gateway import Socket
-from tests.fakes.discord_stage import DiscordStage, until
+from tests.fakes.discord_stage import BEN, CROSS, DiscordStage, until
 
 POSTS = r"/channels/701/messages$"
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
@@ -78,6 +80,77 @@ async def test_a_long_limit_of_one_call_is_met_once_and_keeps_no_other_call_back
     limit.times = 0
     stage.clock.advance(301)
     await until(lambda: all_cards(stage, 6), "all cards")
+
+
+async def test_a_limit_that_leaves_calls_to_be_made_keeps_none_back(stage: DiscordStage) -> None:
+    """Some of Discord's limits are about many minutes, and tell so with the first call."""
+    stage.server.bucket = Bucket(50, 600.0)
+    for number in range(3):
+        stage.sends(parameters=a_mail(number))
+    await until(lambda: len(stage.server.cards()) == 3, "all cards", seconds=15)
+    assert "limited" not in " ".join(stage.surface.health())
+
+
+async def test_a_long_limit_that_is_used_up_is_met_once(
+    stage: DiscordStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = len(stage.server.called("POST", POSTS))
+    stage.server.bucket = Bucket(2, 600.0)
+    for number in range(5):
+        stage.sends(parameters=a_mail(number))
+    await until(lambda: "limited" in " ".join(stage.surface.health()), "a limit")
+    await stage.quiet()
+    await waits(stage, 300)
+    made = [call.status for call in stage.server.called("POST", POSTS)[before:]]
+    assert made.count(200) == 2
+    assert len(made) <= 4, "two were under way at once"
+    gc.collect()
+    assert "asyncio" not in {each.name for each in caplog.records if each.levelname == "ERROR"}
+
+
+async def test_a_clock_that_is_set_back_makes_no_limit_longer(stage: DiscordStage) -> None:
+    limit = stage.server.fails("POST", POSTS, status=429, retry_after=90.0)
+    stage.sends()
+    await until(lambda: limit.seen, "the refusal")
+    await until(lambda: "limited" in " ".join(stage.surface.health()), "a limit")
+    stage.clock._now_ms -= 1_800_000
+    assert "limited" not in " ".join(stage.surface.health())
+
+
+async def test_an_old_message_that_was_edited_too_often_keeps_no_other_edit_back(
+    stage: DiscordStage,
+) -> None:
+    """Discord's limit of such edits is about messages that are older than an hour, and has a code
+    of its own."""
+    old, young = [await stage.card(await stage.proposes(parameters=a_mail(n))) for n in (1, 2)]
+    said = '{"message": "Maximum number of edits to messages older than 1 hour", "code": 30046}'
+    fault = stage.server.fails("PATCH", f"/{old.id}$", status=429, page=said, times=None)
+    stage.server.reacts(BEN, old, CROSS)
+    await until(lambda: fault.seen, "the refusal")
+    await stage.quiet()
+    before = len(stage.server.called("PATCH", f"/{young.id}$"))
+    stage.server.reacts(BEN, young, CROSS)
+    await until(
+        lambda: len(stage.server.called("PATCH", f"/{young.id}$")) > before, "the other edit"
+    )
+    assert "limited" not in " ".join(stage.surface.health())
+
+
+async def test_a_lost_client_is_replaced_although_a_page_asked_for_an_hour(
+    stage: DiscordStage,
+) -> None:
+    """What asked for it may be gone with the line that was lost, and the bot would stay deaf."""
+    page = {"status": 429, "page": True, "retry_after": 3_600.0}
+    fault = stage.server.fails("POST", POSTS, **page)
+    stage.sends()
+    await until(lambda: fault.seen, "the page")
+    await until(lambda: "every call is limited" in " ".join(stage.surface.health()), "a limit")
+    first = stage.surface.supervisor.client
+    stage.surface.supervisor.pause_s = 0.02
+    await stage.server.gateway.close(4013)
+    await until(lambda: stage.surface.supervisor.client not in (None, first), "a fresh client")
+    await stage.hears()
+    assert "limited" not in " ".join(stage.surface.health())
 
 
 @pytest.mark.usefixtures("identified_at_once")
