@@ -97,8 +97,8 @@ class SlackWeb:
         self._token = token
         self._clock = clock
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
-        #: Until when a method is limited for longer than a call waits (ms UTC).
-        self._limited_ms: dict[str, int] = {}
+        #: From when until when a method is limited for longer than a call waits (ms UTC).
+        self._limited_ms: dict[str, tuple[int, int]] = {}
         self._under_way: set[asyncio.Task[Any]] = set()
         self.left = False
 
@@ -126,16 +126,18 @@ class SlackWeb:
 
     def _limited_for(self, method: str, wait_s: float) -> None:
         """Note a long limit: asking again before it has passed would only make it longer."""
-        self._limited_ms[method] = self._clock.now_ms() + min(int(wait_s * 1000), LONGEST_WAIT_MS)
+        now_ms = self._clock.now_ms()
+        self._limited_ms[method] = (now_ms, now_ms + int(wait_s * 1000))
 
     def _limited_s(self, method: str) -> float:
         """Return for how many seconds a method is not asked for, 0 if it is free."""
-        left_ms = self._limited_ms.get(method, 0) - self._clock.now_ms()
-        return left_ms / 1000 if 0 < left_ms <= LONGEST_WAIT_MS else 0.0
+        (since_ms, until_ms), now_ms = self._limited_ms.get(method, (0, 0)), self._clock.now_ms()
+        # A clock that was set back meanwhile cannot tell how much of it has passed.
+        return (until_ms - now_ms) / 1000 if since_ms <= now_ms < until_ms else 0.0
 
     def limits(self) -> list[str]:
         """Return a line for `status` for each long limit that stands."""
-        standing = [(m, at_ms) for m, at_ms in self._limited_ms.items() if self._limited_s(m)]
+        standing = [(m, at_ms) for m, (_, at_ms) in self._limited_ms.items() if self._limited_s(m)]
         return [f"{method} is limited until {moment_words(at_ms)}" for method, at_ms in standing]
 
     async def _once(self, method: str, arguments: Mapping[str, Any]) -> dict[str, Any] | int:
@@ -254,12 +256,15 @@ def bypassed(host: str) -> bool:
 
 
 def _wait_s(error: SlackApiError) -> int | None:
+    """Return for how long a limit stands, 1 s to an hour; None if it is none."""
     response = error.response
     status, headers = getattr(response, "status_code", None), getattr(response, "headers", {})
     if status != 429 and _code(error) not in _LIMITED:
         return None
     named = next((value for key, value in headers.items() if key.lower() == "retry-after"), "1")
-    return int(named) if str(named).isdigit() else 1
+    digits = str(named)[:9]  # Python reads no number that is thousands of digits long
+    asked_s = int(digits) if digits.isascii() and digits.isdigit() else 1
+    return max(1, min(asked_s, LONGEST_WAIT_MS // 1000))
 
 
 def _refusal(method: str, error: SlackApiError) -> SurfaceFailed:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from bot.chat.surface import SurfaceFailed
 from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
 
 OPEN = "apps.connections.open"
@@ -51,6 +53,34 @@ async def test_an_address_that_was_used_is_not_used_again() -> None:
             await slack.server.sockets.disconnect("too_many_websockets")
             await eventually(lambda before=opened: slack.server.sockets.opened > before)
         assert slack.hearing.connected
+
+
+@pytest.mark.parametrize(
+    ("said", "waits_s"), [("0", 1), ("²", 1), ("9" * 400, 3_600), ("9" * 5_000, 3_600)]
+)
+async def test_a_limit_is_waited_for_however_its_end_is_written(said: Any, waits_s: int) -> None:
+    async with on_slack() as slack:
+        web = slack.surface.desk.web  # type: ignore[union-attr]
+        slack.server.fails("users.info", "ratelimited", retry_after_s=said, times=None)
+        before = len(slack.server.calls_of("users.info"))
+        asked = asyncio.create_task(web.call("users.info", user="UANA"))
+        await eventually(lambda: len(slack.server.calls_of("users.info")) > before, "asked once")
+        while not asked.done():
+            slack.world.clock.advance(waits_s)
+            await slack.beats(1)
+        with pytest.raises(SurfaceFailed) as caught:
+            asked.result()
+        assert caught.value.retry_after_s == waits_s
+
+
+async def test_a_clock_that_is_set_back_makes_no_limit_longer() -> None:
+    async with on_slack() as slack:
+        web = slack.surface.desk.web  # type: ignore[union-attr]
+        slack.server.fails("users.info", "ratelimited", retry_after_s=90)
+        with pytest.raises(SurfaceFailed):
+            await web.call("users.info", user="UANA")
+        slack.world.clock._now_ms -= 1_800_000
+        assert (await web.call("users.info", user="UANA"))["ok"]
 
 
 async def all_begun(slack: OnSlack) -> bool:
