@@ -80,7 +80,7 @@ class Signoff:
         answer = await self._asked("POST", "/v1/proposals", document)
         # A question has no proposal: its `proposal_id` is None.
         told = isinstance(answer.get("proposal_id", False), str | None)
-        return answer if told else self._strange()
+        return answer if told else self._strange(changes=True)
 
     async def check(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the answer to a submission would be now; no proposal is stored."""
@@ -132,7 +132,7 @@ class Signoff:
         """
         body = {"permit": permit, "parameters": dict(parameters)}
         begun = await self._about(proposal_id, "POST", "/redeem", body=body)
-        return begun if begun["state"] == "executing" else self._strange()
+        return begun if begun["state"] == "executing" else self._strange(changes=True)
 
     async def report(
         self, proposal_id: str, outcome: str, receipt: Mapping[str, Any] | None = None
@@ -168,12 +168,13 @@ class Signoff:
         answer = await self._asked(method, path, body, wait_s=wait_s)
         told = isinstance(answer.get("state"), str)
         meant = told and answer.get("proposal_id") == proposal_id
-        return answer if meant else self._strange()
+        return answer if meant else self._strange(changes=method != "GET")
 
-    def _strange(self) -> NoReturn:
+    def _strange(self, *, changes: bool = False) -> NoReturn:
         raise SignoffUnreachable(
             f"Signoff at {self.url} gave an answer that it never gives: somebody else may answer "
-            "there. Look what became of the proposal."
+            "there.",
+            maybe_done=changes,
         )
 
     async def _asked(
@@ -186,8 +187,9 @@ class Signoff:
             raise SignoffUnreachable(words, maybe_done=changes)
         if answer.is_success:
             return content
-        reason, words = content.get("reason") or content.get("error"), content.get("detail", "")
-        if reason is None:
+        reason, words = content.get("reason"), content.get("detail") or content.get("error") or ""
+        # Each refusal of Signoff says whether to try again; that of a gateway may have a reason.
+        if reason is None or "retry" not in content:
             raise SignoffUnreachable(
                 f"Signoff at {self.url} answered {answer.status_code}: {words}",
                 maybe_done=changes and answer.is_server_error,

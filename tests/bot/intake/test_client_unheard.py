@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -149,6 +150,29 @@ async def test_whoever_cannot_know_what_became_of_an_act_is_told_to_look(
 
     assert caught.value.maybe_done
     assert "cannot be reached" not in str(caught.value)
+
+
+#: Objects in the bot's place; the last ones are what gateways say that waited for it in vain.
+FOREIGN: list[tuple[int, dict[str, Any]]] = [
+    (200, {}),
+    (202, {"state": "executing", "detail": "accepted"}),
+    (200, {"proposal_id": ["p1"], "state": ["completed"]}),
+    (504, {"status": 504, "error": "Gateway Timeout"}),
+    (502, {"reason": "upstream failed", "error": "Bad Gateway"}),
+]
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize(("status", "said"), FOREIGN)
+async def test_whoever_answers_an_act_in_the_bots_place_does_not_say_what_became_of_it(
+    act: str, status: int, said: dict[str, Any]
+) -> None:
+    way = httpx.MockTransport(lambda _request: httpx.Response(status, json=said))
+    async with Signoff("http://x", "t", transport=way) as signoff:
+        with pytest.raises(SignoffUnreachable, match="look what became of") as caught:
+            await ACTS[act](signoff)
+
+    assert caught.value.maybe_done
 
 
 @pytest.mark.parametrize("how", [httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout])

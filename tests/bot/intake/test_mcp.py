@@ -201,11 +201,14 @@ async def test_a_bot_that_is_not_there_is_an_error_of_the_way_and_no_code() -> N
             await client.call_tool("list_tools", {})
 
 
-async def test_whoever_cannot_know_what_it_began_is_not_told_to_call_again() -> None:
-    def lost(_request: httpx.Request) -> httpx.Response:
+@pytest.mark.parametrize("heard", [False, True])
+async def test_whoever_cannot_know_what_it_began_is_not_told_to_call_again(heard: bool) -> None:
+    def answered(_request: httpx.Request) -> httpx.Response:
+        if heard:  # somebody, but not the bot
+            return httpx.Response(200, json={"detail": "please log in"})
         raise httpx.ReadTimeout("lost")
 
-    way = httpx.MockTransport(lost)
+    way = httpx.MockTransport(answered)
     server = mcp_server(lambda _context: Signoff("http://x", "t", transport=way), "0")
     call = {"proposal_id": "p1", "permit": "x", "parameters": {}}
     async with Client(server) as client:
