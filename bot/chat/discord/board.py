@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import discord
 
-from bot.chat.discord.calls import DoneUnknown
+from bot.chat.discord.calls import DoneUnknown, OfAnother
 from bot.chat.discord.render import length, literal
 from bot.chat.discord.rest import Outgoing
 from bot.chat.showing.board import Board, BoardGroup, BoardLine, lines_that_fit
@@ -42,8 +42,8 @@ class DiscordBoard:
             try:
                 await self._rest.edit(int(where), outgoing)
                 return await self._stands(where, pinned=where == stood)
-            except CardGone:
-                log.info("the board was deleted; a new one is posted")
+            except (CardGone, OfAnother) as failure:
+                log.info("a new board is posted: %s", failure)
         # The nonce is kept until a post is answered, so that a slow one does not make two boards.
         self._nonce = self._nonce or secrets.token_hex(12)
         posted = await self._rest.send(replace(outgoing, nonce=self._nonce))

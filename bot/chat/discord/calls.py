@@ -21,6 +21,8 @@ UNKNOWN_MESSAGE: Final = 10008
 UNKNOWN_EMOJI: Final = 10014
 #: Unknown member, unknown user: Discord's codes for those who are not on the server.
 NO_MEMBER: Final = frozenset({10007, 10013})
+#: The message is another account's: the bot had another application when it posted it.
+_OF_ANOTHER: Final = 50005
 #: A message older than an hour was edited too often.
 TOO_MANY_OLD_EDITS: Final = 30046
 #: Codes that pass: refused by a proxy before Discord; not available yet; overloaded.
@@ -43,6 +45,10 @@ class DoneUnknown(SurfaceFailed):
     """The answer was lost: what was asked for may have been done."""
 
     may_be_done = True
+
+
+class OfAnother(SurfaceFailed):
+    """The message is another account's, and will never be edited by this one."""
 
 
 T = TypeVar("T")
@@ -96,6 +102,8 @@ def _failure(what: str, error: Exception) -> SurfaceFailed:
     match error:
         case discord.NotFound() if error.code == UNKNOWN_MESSAGE:
             return CardGone(f"{what}: the message is gone")
+        case discord.Forbidden() if error.code == _OF_ANOTHER:
+            return OfAnother(f"{what}: another account of the bot posted it")
         case discord.RateLimited():
             return SurfaceFailed(f"{what}: rate limited", retry_after_s=error.retry_after)
         case discord.HTTPException():

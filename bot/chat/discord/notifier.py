@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from bot.chat.cards.content import CardContent
 from bot.chat.commands.commands import Commands
 from bot.chat.discord.calling import Calling
-from bot.chat.discord.calls import DoneUnknown
+from bot.chat.discord.calls import DoneUnknown, OfAnother
 from bot.chat.discord.checks import blindness_of, problems_of
 from bot.chat.discord.client import SignoffClient, Supervisor
 from bot.chat.discord.history import History
@@ -27,7 +27,7 @@ from bot.chat.discord.unwritten import Unwritten
 from bot.chat.hearing.hearing import Hearing, Trouble
 from bot.chat.hearing.senders import accounts_of
 from bot.chat.showing.delivery import Delivery
-from bot.chat.surface import Posted
+from bot.chat.surface import CardGone, Posted, SurfaceFailed
 from lifecycle.ports import Clock
 from lifecycle.records import Card, Message
 from lifecycle.workflow import Workflow
@@ -37,6 +37,8 @@ log = logging.getLogger("signoff.discord")
 #: A signal on a message that is no card yet waits about so long for its row, in seconds. If a post
 #: took longer, its card is read.
 _SOON_S: Final = 7.0
+#: A card that is to be posted anew is read in so long, in seconds.
+_READ_S: Final = 10.0
 
 
 class DiscordSurface:
@@ -165,10 +167,26 @@ class DiscordSurface:
         """Render a card anew where it stands; a final card loses its seeds and buttons."""
         self._unwritten.written(card)
         message_id = int(card.message_ids[-1])
-        posted = await self._posting.edit(message_id, content)
+        try:
+            posted = await self._posting.edit(message_id, content)
+        except OfAnother as refused:
+            await self._left(card, content, refused)
         self.seeds.kept(message_id, content.seeded)
         await self._calling.late(content, card, message_id)
         return posted
+
+    async def _left(self, card: Card, content: CardContent, refused: OfAnother) -> NoReturn:
+        """Raise CardGone, so that a card which nobody can edit is posted anew.
+
+        An open one is read before that: from then on a ❌ is looked for on the new one alone.
+        """
+        unread = card.delivered and not content.final
+        if unread and self.workflow is not None:
+            reading = self.workflow.world.background.spawn(self.read_card(card))
+            await asyncio.wait({reading}, timeout=_READ_S)
+            if not (reading.done() and reading.result()):
+                raise SurfaceFailed(f"{refused}; it is read first", retry_after_s=_READ_S)
+        raise CardGone(str(refused)) from None
 
     async def say(self, message: Message) -> str | None:
         """Say one kept message: an answer under what asked for it, anything else in the channel."""
