@@ -18,10 +18,12 @@ LONGEST_PAUSE_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """Where a card stands now. `full` says that the whole of every value can be seen there."""
+    """Where a card stands now. `full` says that the whole of every value can be seen there; `place`
+    is the channel, empty on a surface that has but one."""
 
     message_id: str
     full: bool = True
+    place: str = ""
 
 
 def once(message: Message) -> str:

@@ -61,6 +61,7 @@ class DiscordStage:
     toolbox: NotingToolbox = field(default_factory=NotingToolbox)
     ids: Any = field(default_factory=lambda: itertools.count(1))
     heartbeat_s: float = 60.0
+    channel: str = CHANNEL
     roles: Mapping[str, int] = field(default_factory=lambda: {"approvers": int(APPROVERS_ROLE)})
 
     async def begins(self, *, connected: bool = True) -> None:
@@ -76,7 +77,7 @@ class DiscordStage:
             token=self.server.token,
             token_env="DISCORD_TOKEN",
             guild=int(GUILD),
-            channel=int(CHANNEL),
+            channel=int(self.channel),
             api_base=self.server.api_base,
             gateway=self.server.gateway_url,
             roles=self.roles,
@@ -143,7 +144,7 @@ class DiscordStage:
             found = await self.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
             if found is None or not found.delivered or found.shown_version < found.wanted_version:
                 return None
-            return self.server.state.messages[CHANNEL].get(found.message_ids[-1])
+            return self.server.state.messages[self.channel].get(found.message_ids[-1])
 
         return await until(stands, f"the card of {proposal_id}")  # type: ignore[no-any-return]
 

@@ -25,6 +25,7 @@ from bot.chat.discord.seeds import Seeds
 from bot.chat.discord.settings import SURFACE, DiscordSettings, point_library_at
 from bot.chat.discord.unwritten import Unwritten
 from bot.chat.hearing.hearing import Hearing, Trouble
+from bot.chat.hearing.left_behind import check_read
 from bot.chat.hearing.senders import accounts_of
 from bot.chat.showing.delivery import Delivery
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
@@ -165,6 +166,7 @@ class DiscordSurface:
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
         """Render a card anew where it stands; a final card loses its seeds and buttons."""
+        check_read(card, str(self.settings.channel), content)
         self._unwritten.written(card)
         message_id = int(card.message_ids[-1])
         try:

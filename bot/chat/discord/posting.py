@@ -54,12 +54,15 @@ class Posting:
             message_ids.append(await self._rest.send(message.but(text, call, claim)))
 
         full = await _as_it_can(content, put)
-        return Posted(str(message_ids[-1]), full)
+        return self._stands(message_ids[-1], full)
 
     async def edit(self, message_id: int, content: CardContent) -> Posted:
         """Render a card anew in its message. Raises CardGone, SurfaceFailed."""
         full = await _as_it_can(content, lambda each: self._rest.edit(message_id, each))
-        return Posted(str(message_id), full)
+        return self._stands(message_id, full)
+
+    def _stands(self, message_id: int, full: bool) -> Posted:
+        return Posted(str(message_id), full, str(self._rest.settings.channel))
 
 
 async def _as_it_can(content: CardContent, put: Callable[[Outgoing], Awaitable[None]]) -> bool:

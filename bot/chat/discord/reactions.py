@@ -14,13 +14,14 @@ from bot.chat.discord.hints import Hint, Hints, hint_about
 from bot.chat.discord.payloads import LINE_MS, TOLD_MS
 from bot.chat.discord.settings import SURFACE
 from bot.chat.discord.showing import Showing
-from bot.chat.discord.standing import Emoji
+from bot.chat.discord.standing import Emoji, standing_on
 from bot.chat.discord.taken_off import TakenOff
 from bot.chat.hearing.acted import approves_it
 from bot.chat.hearing.catching_up import CatchingUp
 from bot.chat.hearing.found import Found
 from bot.chat.hearing.incoming import Incoming, counts_later
 from bot.chat.hearing.lanes import Lanes
+from bot.chat.hearing.left_behind import apply_left, left_in
 from bot.chat.hearing.moderated import card_cleared, card_deleted
 from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import sender_of
@@ -188,7 +189,7 @@ class Reactions:
             return None
         asked_ms = self._workflow.world.clock.now_ms()
         try:
-            standing = await self._standing(card.message_ids[-1])
+            standing = await self._standing(card)
         except CardGone:
             return None
         await self._catching_up.stop_first(card, self._found(card, standing, asked_ms))
@@ -238,15 +239,18 @@ class Reactions:
         async with self._catching_up.alone(message_id):
             asked_ms = self._workflow.world.clock.now_ms()
             try:
-                standing = await self._standing(message_id)
+                standing = await self._standing(card)
+                found = self._found(card, standing, asked_ms)
+                if left_in(card, str(self._rest.settings.channel)) is None:
+                    return await self._applied(card, standing, found, asked_ms)
+                count = await apply_left(self._catching_up, card, found)
             except CardGone:
-                await self.deleted([message_id])
-                return 0
-            return await self._applied(card, standing, asked_ms)
+                count = 0
+            await self.deleted([message_id])
+            return count
 
-    async def _applied(self, card: Card, emoji: Emoji, asked_ms: int) -> int:
+    async def _applied(self, card: Card, emoji: Emoji, found: Found, asked_ms: int) -> int:
         message_id = card.message_ids[-1]
-        found = self._found(card, emoji, asked_ms)
         count = await self._catching_up.apply(card, found)
         for sender, reply in await self._catching_up.unheeded(card, found):
             # In a task: no window waits until there is room for a note.
@@ -262,11 +266,11 @@ class Reactions:
 
     # -- inside ---------------------------------------------------------------------------
 
-    async def _standing(self, message_id: str) -> Emoji:
+    async def _standing(self, card: Card) -> Emoji:
         """Read what stands on a card. If it shows nothing, that is noted before anything counts."""
-        standing = await self._rest.standing(int(message_id))
+        standing = await standing_on(self._rest, card)
         if standing.on_nothing:
-            await self._showing.hidden(message_id)
+            await self._showing.hidden(card.message_ids[-1])
         return standing
 
     def _found(self, card: Card, emoji: Emoji, asked_ms: int) -> Found:

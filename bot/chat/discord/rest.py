@@ -169,13 +169,13 @@ class Rest:
         taking = self._part(message_id).remove_reaction(signal.character, who)
         await answered("taking a reaction off", taking)
 
-    async def standing(self, message_id: int) -> Emoji:
+    async def standing(self, message_id: int, channel: int | None = None) -> Emoji:
         """Read who stands under the signals of a message, in both lists of each emoji."""
-        return await standing_under(self, message_id)
+        return await standing_under(self, message_id, channel or self.settings.channel)
 
-    def channel(self) -> discord.PartialMessageable:
-        """Return the configured channel, to read in it. Raises SurfaceFailed."""
-        return self._channel(None)
+    def channel(self, channel: int | None = None) -> discord.PartialMessageable:
+        """Return a channel, to read in it: the configured one for None. Raises SurfaceFailed."""
+        return self._channel(channel)
 
     async def member(self, account: str) -> bool | None:
         """Say whether an account is a member of the server now; None if that cannot be told.

@@ -6,14 +6,16 @@ Twin: `slack/emoji.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import discord
 
 from bot.chat.discord.calls import UNKNOWN_EMOJI, answered
+from bot.chat.hearing.left_behind import check_readable, left_in
 from bot.chat.hearing.signals import Signal, of_character
 from bot.chat.surface import SurfaceFailed
+from lifecycle.records import Card
 
 if TYPE_CHECKING:
     from bot.chat.discord.rest import Rest
@@ -39,11 +41,22 @@ class Emoji:
         return frozenset().union(*self.lists[signal].values())
 
 
-async def standing_under(rest: Rest, message_id: int) -> Emoji:
+async def standing_on(rest: Rest, card: Card) -> Emoji:
+    """Read who stands on a card, in whichever channel it was posted. Raises SurfaceFailed, CardGone
+    also for a card in another channel than the configured one that can never be read there."""
+    message_id, place = int(card.message_ids[-1]), left_in(card, str(rest.settings.channel))
+    try:
+        standing = await rest.standing(message_id, int(place) if place is not None else None)
+    except SurfaceFailed as failure:
+        check_readable(card, place, failure)
+        raise
+    return standing if place is None else replace(standing, on_nothing=False)
+
+
+async def standing_under(rest: Rest, message_id: int, channel: int) -> Emoji:
     """Read who stands under the signals of a message of the channel. Raises SurfaceFailed."""
-    message = await answered(
-        "reading a card", rest.channel().get_partial_message(message_id).fetch()
-    )
+    where = rest.channel(channel).get_partial_message(message_id)
+    message = await answered("reading a card", where.fetch())
     lists: dict[Signal, dict[str, frozenset[str]]] = {signal: {} for signal in Signal}
     own: set[Signal] = set()
     for reaction in message.reactions:
@@ -54,19 +67,21 @@ async def standing_under(rest: Rest, message_id: int) -> Emoji:
         for kind in _TYPES:
             # One signal may come as two emoji: with a variation selector and without.
             known = lists[signal].get(kind.name, frozenset())
-            found = await _under(rest, message_id, str(reaction.emoji), kind)
+            found = await _under(rest, where, str(reaction.emoji), kind)
             lists[signal][kind.name] = known | found
     nothing = message.flags.suppress_embeds or not message.embeds
     return Emoji(lists, frozenset(own), nothing)
 
 
-async def _under(rest: Rest, message_id: int, emoji: str, kind: discord.ReactionType) -> set[str]:
+async def _under(
+    rest: Rest, where: discord.PartialMessage, emoji: str, kind: discord.ReactionType
+) -> set[str]:
     """Return the accounts under one emoji in one of its lists, the bot left out."""
     found: set[str] = set()
     after: int | None = None
     while True:
         asking = rest.client.http.get_reaction_users(
-            rest.settings.channel, message_id, emoji, _PAGE, after, kind.value
+            where.channel.id, where.id, emoji, _PAGE, after, kind.value
         )
         try:
             page = await answered("reading a card", asking)

@@ -100,7 +100,7 @@ class CatchingUp:
         policy, store = self._workflow.policy, self._workflow.world.store
         known = await store.read(lambda tx: known_of(tx, policy, card))
         if known is None:
-            return await self._too_late(card, found)
+            return await self.too_late(card, found)
         stopped = await self._stopped(card, found, known)
         ends = stopped or known.proposal.state is State.EXECUTING
         # This precedes the note of what is gone: if it fails, the next reading finds it gone again.
@@ -123,7 +123,7 @@ class CatchingUp:
             return
         await world.write(lambda tx: note_whole_reading(tx, hands, card, found.approving))
 
-    async def _too_late(self, card: Card, found: Found) -> int:
+    async def too_late(self, card: Card, found: Found) -> int:
         """Give the law each ❌ found after the window closed, as an attempt; it tells people."""
         policy, store = self._workflow.policy, self._workflow.world.store
         closed = await store.read(lambda tx: closed_of(tx, card)) if found.stopping else None

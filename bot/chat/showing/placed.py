@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.chat.hearing.known import deleted_since, posted_at, shown_since
+from bot.chat.hearing.left_behind import placed_in
 from bot.chat.hearing.moderated import note_deleted, note_hidden
 from bot.chat.hearing.standing_in import anew
 from bot.chat.hearing.standing_in import claimed as begun_under
@@ -63,6 +64,7 @@ def note_placed(
             fresh = anew(fresh)
     claim = card.claim if posted is not None else ""  # nothing is posted under it any more
     stands = replace(fresh, message_ids=ids, posted_at_ms=at_ms, full=full, claim=claim)
+    stands = placed_in(stands, posted)
     shown = replace(stands, shown_version=placed.version, delivered=posted is not None)
     tx.cards.put(shown_since(replace(shown, attempts=0, retry_at_ms=0, why=""), moment.now_ms))
     where = moment, card.surface, ids[-1] if ids else ""

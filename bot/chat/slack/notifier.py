@@ -99,12 +99,13 @@ class SlackSurface:
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
         """Post a card and have its seeds put under it; the same claim posts nothing new."""
-        return await Cards(await self._at_work()).post(content, claim, self._found_again)
+        cards = Cards(await self._at_work(), self._read_in_time)
+        return await cards.post(content, claim, self._found_again)
 
     async def edit_card(self, content: CardContent, card: Card) -> Posted:
         """Render a card anew where it stands; a final card loses its seeds and buttons."""
         desk = await self._at_work()
-        posted = await Cards(desk).edit(content, card)
+        posted = await Cards(desk, self._read_in_time).edit(content, card)
         if desk.web.left:  # nobody works through the queue any more
             await desk.seeds.finish()
         return posted
@@ -120,6 +121,15 @@ class SlackSurface:
         if self._reading is None or self.desk is None or self.desk.presence.blind is not None:
             return False
         return await self._reading.read_card(card)
+
+    async def _read_in_time(self, card: Card) -> bool:
+        """Read a card; False also if that takes long, with a tool that takes something back: it
+        goes on by itself, for other deliveries wait."""
+        if self.desk is None:
+            return False
+        reading = self.desk.workflow.world.background.spawn(self.read_card(card))
+        await asyncio.wait({reading}, timeout=_PATIENCE_S)
+        return reading.done() and reading.result()
 
     async def catch_up(self) -> int:
         """Read open cards after a gap and every few minutes; return how many decisions came."""

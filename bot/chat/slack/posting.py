@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from bot.chat.cards.content import CardContent
+from bot.chat.hearing.left_behind import check_read
 from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.render import Rendered, called, calls_in, rendered, short_card
 from bot.chat.slack.rest import EditRefused
 from bot.chat.slack.text import escape
-from bot.chat.surface import CardGone, Posted
+from bot.chat.surface import CardGone, Posted, SurfaceFailed
 from lifecycle.records import Card
 
 log = logging.getLogger("signoff.slack")
@@ -36,10 +37,12 @@ T = TypeVar("T")
 
 
 class Cards:
-    """Posts and edits the cards of one desk."""
+    """Posts and edits the cards of one desk. `read` applies what stands on a card; it returns False
+    if that cannot be read now."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, read: Callable[[Card], Awaitable[bool]]) -> None:
         self._desk = desk
+        self._read = read
 
     async def post(
         self, content: CardContent, claim: str, found_again: Callable[[str], None]
@@ -58,7 +61,7 @@ class Cards:
         full = await self._desk.files.attach(content.proposal_id, ts, shown.attachment)
         if content.seeded:
             self._desk.seeds.want(ts, seeded=True)
-        return Posted(ts, full)
+        return Posted(ts, full, self._desk.rest.id)
 
     async def _found(self, key: str, ts: str, content: CardContent) -> tuple[str, Rendered]:
         """Bring a card up to date that was posted before without its row being written."""
@@ -83,18 +86,19 @@ class Cards:
 
     async def edit(self, content: CardContent, card: Card) -> Posted:
         """Render a card anew where it stands; a final card loses its seeds and buttons."""
+        check_read(card, self._desk.rest.id, content)
         ts = card.message_ids[-1]
         shown = await _rendered(content)
         try:
             _, shown = await self._edited(ts, shown, content)
         except EditRefused as refused:
-            await self._told_beside(content, ts, shown, refused)
+            await self._told_beside(content, card, shown, refused)
         full = await self._desk.files.attach(
             content.proposal_id, ts, shown.attachment, whole=card.full
         )
         self._desk.seeds.kept(ts, content.seeded)
         await self._called_late(content, ts)
-        return Posted(ts, full)
+        return Posted(ts, full, self._desk.rest.id)
 
     async def _edited(
         self, ts: str, shown: Rendered, content: CardContent
@@ -111,17 +115,21 @@ class Cards:
             await self._desk.calling.called(content.proposal_id)
 
     async def _told_beside(
-        self, content: CardContent, ts: str, shown: Rendered, why: EditRefused
+        self, content: CardContent, card: Card, shown: Rendered, why: EditRefused
     ) -> None:
         """Tell the truth under a card that the workspace lets nobody edit.
 
         An open card, on which people decide, is posted anew (by raising CardGone), and this one
-        says that it no longer counts.
+        says that it no longer counts. Before that it is read, once: a ❌ on it that nobody heard
+        is looked for on the new one alone from then on. Raises SurfaceFailed.
         """
+        ts = card.message_ids[-1]
         if content.final:
             key = f"end:{content.proposal_id}:{content.version}"
             await self._desk.rest.post(key, shown.text, thread_ts=ts)
             return
+        if card.delivered and not await self._read(card):
+            raise SurfaceFailed("a card that may not be edited is read before it is posted anew")
         await self._left(ts)
         raise CardGone(str(why))
 

@@ -15,6 +15,7 @@ from bot.chat.commands.typed import begun_id, tries_again
 from bot.chat.hearing.catching_up import CatchingUp
 from bot.chat.hearing.found import Found
 from bot.chat.hearing.lanes import Lanes
+from bot.chat.hearing.left_behind import apply_left, check_readable, left_in
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.signals import SEEDS, Signal, of_slack_name
 from bot.chat.slack.accounts import SURFACE
@@ -59,7 +60,12 @@ class Reactions:
         unless a ❌ stopped it, for no ✅ counts until Slack says whose it is.
         """
         said_s = _SAID_S if await self._in_window(card) else None
-        found, unsaid = await self._looked(message_ts, self._workflow.policy, said_s)
+        place = left_in(card, self._rest.id)
+        try:
+            found, unsaid = await self._looked(message_ts, place, said_s)
+        except SurfaceFailed as failure:
+            check_readable(card, place, failure)
+            raise
         if unsaid is not None and not (
             await self._catching_up.stop_first(card, found) or await self._in_window(card)
         ):
@@ -73,13 +79,15 @@ class Reactions:
         return proposal is not None and proposal.state is State.EXECUTING
 
     async def _looked(
-        self, message_ts: str, policy: Policy, said_s: float | None
+        self, message_ts: str, place: str | None, said_s: float | None
     ) -> tuple[Found, SurfaceFailed | None]:
         """Return who stands under the card, and why Slack does not say who they are, or None.
+        `place` is the channel in which it stands, None for the configured one.
 
         If Slack does not say so within `said_s` seconds (None: no limit), the config alone tells
         who they are. Raises CardGone, SurfaceFailed.
         """
+        policy = self._workflow.policy
         until = None if said_s is None else asyncio.get_running_loop().time() + said_s
         mine, unsaid = self._me.user, None
         # Asking who people are takes time, in which somebody may take a ✅ off, so the card is read
@@ -88,7 +96,7 @@ class Reactions:
         known = await self._who_stood(message_ts, policy, until)
         while True:
             asked_ms = self._workflow.world.clock.now_ms()
-            users = users_under(await self._rest.read(message_ts))
+            users = users_under(await self._rest.read(message_ts, place))
             there = frozenset().union(*users.values()) - {mine}
             if there <= known.keys():
                 break
@@ -214,6 +222,10 @@ class Reactions:
             except CardGone:
                 await card_deleted(self._workflow.world, SURFACE, ts)
                 return 0
+            if left_in(card, self._rest.id) is not None:
+                count = await apply_left(self._catching_up, card, found)
+                await card_deleted(self._workflow.world, SURFACE, ts)
+                return count
             found = replace(found, waiting=self._catching_up.waiting(card))
             count = await self._catching_up.apply(card, found)
             for sender, reply in await self._catching_up.unheeded(card, found):

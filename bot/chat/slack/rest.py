@@ -179,10 +179,12 @@ class Rest:
         """Say whether a message of ours called people; raises CardGone, SurfaceFailed."""
         return calls_in((await self.read(ts)).get("blocks") or ())
 
-    async def read(self, ts: str) -> dict[str, Any]:
-        """Return a message with all its reactions; raises CardGone, SurfaceFailed."""
+    async def read(self, ts: str, channel: str | None = None) -> dict[str, Any]:
+        """Return a message with all its reactions, of the configured channel for None; raises
+        CardGone, SurfaceFailed."""
+        where = {"channel": channel or self.id, "timestamp": ts}
         try:
-            answer = await self._web.call("reactions.get", channel=self.id, timestamp=ts, full=True)
+            answer = await self._web.call("reactions.get", **where, full=True)
         except SlackRefused as refused:
             if refused.error in _GONE:
                 raise CardGone(str(refused)) from None

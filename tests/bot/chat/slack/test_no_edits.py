@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bot.chat.slack.counted import DUAL, all_done, counting
-from tests.builders import PROD
+from tests.bot.chat.slack.counted import DUAL, all_done, counting, state
+from tests.builders import MAIL, PROD
 from tests.fakes.slack_server.workspace import Message
 from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack, shown
 
@@ -122,3 +122,51 @@ async def test_a_board_that_may_not_be_edited_says_so_and_is_posted_anew_after_a
         await eventually(lambda: len(boards(slack)) == 2, "a new board")
         assert "p1" in shown(boards(slack)[1])
         await eventually(lambda: boards(slack)[1].pinned and not first.pinned, "the new one pinned")
+
+
+async def not_current(slack: OnSlack) -> Message:
+    """Let ana approve a mail, while Slack fails to edit its card; return the card."""
+    card = await slack.proposes(MAIL)
+    await slack.settles()
+    edits = slack.server.fails("chat.update", "status", status=500, times=None)
+    await slack.server.reacts("UANA", card.ts)
+    await eventually_async(lambda: comes_to(slack, "executing"), "the window")
+    await eventually(lambda: edits.seen, "an edit")
+    await slack.settles()
+    edits.times = 0
+    return card
+
+
+async def comes_to(slack: OnSlack, wanted: str) -> bool:
+    await slack.world.workflow.open_ready()
+    return await state(slack) == wanted
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_stop_that_nobody_heard_on_a_card_that_is_posted_anew_is_carried_out(
+    restarted: bool,
+) -> None:
+    """From then on it was looked for on the new card alone, and the mail left."""
+    async with on_slack() as slack:
+        card = await not_current(slack)
+        if restarted:
+            await slack.closes()
+        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        slack.server.workspace.edit_window_closed = True
+        if restarted:
+            await slack.restarts()
+        await slack.keeps_delivering(lambda: len(slack.cards("p1")) == 2)
+        await eventually_async(lambda: comes_to(slack, "rolled_back"), "the mail is taken back")
+
+
+async def test_a_card_that_can_be_neither_edited_nor_read_is_posted_anew_once_it_was_read() -> None:
+    async with on_slack() as slack:
+        card = await not_current(slack)
+        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        slack.server.workspace.edit_window_closed = True
+        readings = slack.server.fails("reactions.get", "status", status=503, times=None)
+        await slack.keeps_delivering(lambda: readings.seen > 1)
+        assert slack.cards("p1") == [card]
+        readings.times = 0
+        await slack.keeps_delivering(lambda: len(slack.cards("p1")) == 2)
+        await eventually_async(lambda: comes_to(slack, "rolled_back"), "the mail is taken back")

@@ -1,0 +1,126 @@
+"""The config may name another channel at the next start. What was given on a card while the bot was
+away was given on the current card in the channel that was configured then."""
+
+from __future__ import annotations
+
+from tests.builders import MAIL, PROD
+from tests.fakes.discord_server.state import CHANNEL, OTHER_CHANNEL, Message
+from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
+
+
+async def in_window(stage: DiscordStage) -> tuple[str, Message]:
+    """Let ana approve a mail, and the bot end."""
+    proposal_id = await stage.proposes(MAIL)
+    card = await stage.card(proposal_id)
+    stage.server.reacts(ANA, card, TICK)
+    await stage.reaches(proposal_id, "executing")
+    await stage.card(proposal_id)
+    await stage.quiet()
+    await stage.ends()
+    return proposal_id, card
+
+
+async def begins_elsewhere(stage: DiscordStage, *, connected: bool = True) -> None:
+    stage.channel = OTHER_CHANNEL
+    await stage.begins(connected=connected)
+
+
+async def test_a_stop_given_on_it_while_the_bot_was_away_is_carried_out(
+    stage: DiscordStage,
+) -> None:
+    """The mail left over the ❌, for its card was taken for a deleted one."""
+    proposal_id, card = await in_window(stage)
+    stage.server.reacts(BEN, card, CROSS)
+    await begins_elsewhere(stage)
+    await stage.reaches(proposal_id, "rolled_back")
+
+
+async def test_a_stop_is_carried_out_before_a_card_that_is_not_current_is_posted_anew(
+    stage: DiscordStage,
+) -> None:
+    proposal_id = await stage.proposes(MAIL)
+    card = await stage.card(proposal_id)
+    await stage.quiet()
+    stage.server.fails("PATCH", "/messages/", status=500, times=None)
+    stage.server.reacts(ANA, card, TICK)
+    await stage.reaches(proposal_id, "executing")
+    await stage.ends()
+    stage.server.reacts(BEN, card, CROSS)
+    reading = stage.server.fails("GET", f"/messages/{card.id}$", status=503, times=None)
+    await begins_elsewhere(stage, connected=False)
+    await until(lambda: reading.seen, "it is read")
+    await stage.passes(seconds=2)
+    await stage.broadcast.delivery("discord").drain()
+    assert stage.server.cards(OTHER_CHANNEL) == []
+    reading.times = 0
+    await stage.passes(seconds=10)
+    await stage.reaches(proposal_id, "rolled_back")
+
+
+async def test_no_window_closes_over_it_while_it_cannot_be_read_there(stage: DiscordStage) -> None:
+    proposal_id, card = await in_window(stage)
+    stage.server.reacts(BEN, card, CROSS)
+    reading = stage.server.fails("GET", f"/messages/{card.id}$", status=503, times=None)
+    await begins_elsewhere(stage, connected=False)
+    await until(lambda: reading.seen, "it is read")
+    await stage.passes(minutes=16)
+    assert (await stage.proposal(proposal_id)).state.value == "executing"
+    reading.times = 0
+    stage.surface.hearing.alive()
+    await stage.passes(seconds=60)
+    await stage.reaches(proposal_id, "rolled_back")
+
+
+async def test_an_approval_counts_in_the_new_channel_alone(stage: DiscordStage) -> None:
+    proposal_id = await stage.proposes(PROD)
+    card = await stage.card(proposal_id)
+    await stage.quiet()
+    await stage.ends()
+    stage.server.reacts(ANA, card, TICK)
+    await begins_elsewhere(stage)
+    anew = await stage.card(proposal_id)
+    await stage.quiet()
+    assert await stage.reviews(proposal_id) == []
+    assert anew in stage.server.cards(OTHER_CHANNEL)
+    stage.server.reacts(ANA, anew, TICK)
+    await stage.reaches(proposal_id, "completed")
+
+
+async def test_who_took_an_approval_off_it_makes_no_quorum_with_another(
+    stage: DiscordStage,
+) -> None:
+    proposal_id = await stage.proposes(PROD, approval_class="dual")
+    card = await stage.card(proposal_id)
+    stage.server.reacts(ANA, card, TICK)
+    await until(lambda: stage.reviews(proposal_id), "ana's approval")
+    await stage.card(proposal_id)
+    await stage.quiet()
+    await stage.ends()
+    stage.server.unreacts(ANA, card, TICK)
+    stage.clock.advance(1)
+    await begins_elsewhere(stage)
+    await stage.passes(seconds=2)  # it may have been due before it was read
+    anew = await stage.card(proposal_id)
+    stage.server.reacts(BEN, anew, TICK)
+    await until(lambda: _approve(stage, proposal_id, "ben"), "ben's approval alone")
+    await stage.quiet()
+    assert (await stage.proposal(proposal_id)).state.value == "sentinel_approved"
+
+
+async def _approve(stage: DiscordStage, proposal_id: str, *people: str) -> bool:
+    reviews = await stage.reviews(proposal_id)
+    return {each.person for each in reviews if each.counts} == set(people)
+
+
+async def test_a_card_in_a_channel_that_is_gone_is_posted_anew_and_keeps_no_window_open(
+    stage: DiscordStage,
+) -> None:
+    proposal_id, _ = await in_window(stage)
+    del stage.server.state.channels[CHANNEL]
+    await begins_elsewhere(stage)
+    await stage.card(proposal_id)
+    assert len(stage.server.cards(OTHER_CHANNEL)) == 1
+    stage.clock.advance(16 * 60)
+    stage.surface.hearing.alive()
+    await stage.keeps_house()
+    await stage.reaches(proposal_id, "completed")

@@ -1,0 +1,83 @@
+"""The config may name another channel at the next start. What was given on a card while the bot was
+away was given on the current card in the channel that was configured then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.bot.chat.slack.counted import state
+from tests.bot.chat.slack.windows import in_window
+from tests.builders import PROD
+from tests.slack_stage import OnSlack, eventually, on_slack
+
+ELSEWHERE = "C0ELSE"
+
+
+async def restarts_elsewhere(slack: OnSlack) -> None:
+    assert slack.settings is not None
+    entry = slack.settings.entry.model_copy(update={"channel": ELSEWHERE})
+    slack.settings = replace(slack.settings, entry=entry)
+    await slack.restarts()
+
+
+async def test_a_stop_given_on_it_while_the_bot_was_away_is_carried_out() -> None:
+    """The mail left over the ❌, for its card was taken for a deleted one."""
+    async with on_slack() as slack:
+        card = await in_window(slack)
+        await slack.closes()
+        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        await restarts_elsewhere(slack)
+        await slack.keeps_catching_up()
+        assert await state(slack) == "rolled_back"
+
+
+async def test_no_window_closes_over_it_while_it_cannot_be_read_there() -> None:
+    async with on_slack() as slack:
+        card = await in_window(slack)
+        await slack.closes()
+        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        reading = slack.server.fails("reactions.get", "status", status=503, times=None)
+        await restarts_elsewhere(slack)
+        await slack.broadcast.catch_up()
+        assert reading.seen
+        slack.world.clock.advance(16 * 60)
+        slack.hearing.alive()
+        await slack.world.workflow.close_due()
+        assert await state(slack) == "executing"
+        reading.times = 0
+        await slack.keeps_catching_up()
+        assert await state(slack) == "rolled_back"
+
+
+async def test_an_approval_counts_in_the_new_channel_alone() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.settles()
+        await slack.closes()
+        await slack.server.reacts("UANA", card.ts, heard=False)
+        await restarts_elsewhere(slack)
+        await slack.keeps_catching_up()
+        slack.broadcast.nudge()
+        found = slack.server.workspace.top_level
+        await eventually(lambda: any("PROPOSAL" in m.text for m in found(ELSEWHERE)), "a card")
+        await slack.settles()
+        assert await slack.world.store.read(lambda tx: tx.reviews.of("p1")) == []
+
+
+async def test_a_card_in_a_channel_that_is_not_seen_any_more_keeps_no_window_open() -> None:
+    async with on_slack() as slack:
+        await in_window(slack)
+        await slack.closes()
+        gone = {"error": "channel_not_found", "holding": "C0OPS", "times": None}
+        slack.server.fails("reactions.get", "error", **gone)
+        await restarts_elsewhere(slack)
+        await slack.keeps_catching_up()
+        slack.broadcast.nudge()
+        found = slack.server.workspace.top_level
+        await eventually(lambda: any("PROPOSAL" in m.text for m in found(ELSEWHERE)), "a card")
+        await slack.settles()
+        slack.world.clock.advance(16 * 60)
+        slack.hearing.alive()
+        await slack.world.workflow.close_due()
+        await slack.world.workflow.idle()
+        assert await state(slack) == "completed"
