@@ -42,6 +42,11 @@ def typed(text: str) -> Typed:
     return Typed(found[1].lower(), text[found.end() :])
 
 
+def is_stop(text: str) -> bool:
+    """Return True for a command that stops one proposal, or everything."""
+    return typed(text).word in HEARD_UNSTORED
+
+
 def lane_of(text: str, who: str, number: str) -> str:
     """Return the lane of a command in the inbox; commands of one lane are processed in order.
 

@@ -29,7 +29,7 @@ from lifecycle.records import LONGEST_WAIT_MS
 #: A call waits for a rate limit at most so often, and so long each time; then it fails. During a
 #: longer one no call of its method is made.
 _MOST_WAITS: Final = 12
-_LONGEST_WAIT_S: Final = 60
+LONGEST_WAIT_S: Final = 60
 _TIMEOUT_S: Final = 10
 #: So long an answer is waited for when the bot ends.
 _LAST_S: Final = 1
@@ -118,7 +118,7 @@ class SlackWeb:
                     self.trouble = ""
                     return answer
                 wait_s = answer
-                if wait_s > _LONGEST_WAIT_S:
+                if wait_s > LONGEST_WAIT_S:
                     self._limited_for(method, wait_s)
                     break
                 await self._clock.sleep(wait_s)

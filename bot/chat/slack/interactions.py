@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot.chat.commands.typed import HEARD_UNSTORED, lane_of, typed
+from bot.chat.commands.typed import is_stop, lane_of
 from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.inbox import Inbox
 from bot.chat.hearing.incoming import UNREAD, Incoming
@@ -70,7 +70,7 @@ class Interactions:
         number = body.get("trigger_id") or body.get("response_url")
         text = str(body.get("text", ""))
         kept, words = _kept("command", body), unescape(text)
-        lane, stops = lane_of(words, user, str(number)), typed(words).word in HEARD_UNSTORED
+        lane, stops = lane_of(words, user, str(number)), is_stop(words)
         await self._take(f"slash:{number}", lane, kept, stop_typed(words), unstored=stops)
         return received(text)
 
@@ -105,13 +105,13 @@ class Interactions:
     async def command(self, event_id: str, body: Mapping[str, Any]) -> None:
         """Run a slash command and answer the person alone."""
         user, team = str(body.get("user_id", "")), str(body.get("team_id", ""))
-        sender = await self._speaking.sender(user, team, event_id)
+        text = str(body.get("text", ""))
+        sender = await self._speaking.sender(user, team, event_id, stops=is_stop(text))
         url, ours = str(body.get("response_url", "")), self._desk.rest.id
         if body.get("channel_id") != ours:
             await self._desk.workflow.note_ignored("", sender, "wrong_place")
             self._asides.begin(self._desk.web.respond(url, _ELSEWHERE.format(ours)), to=user)
             return
-        text = str(body.get("text", ""))
         if not await self._reactions.heard_before(unescape(text)):
             self._asides.begin(self._desk.web.respond(url, UNREAD.words), to=user)
             return
@@ -191,7 +191,8 @@ class Interactions:
             return True
 
     async def _decided(self, event_id: str, asked: Pressed) -> None:
-        sender = await self._speaking.sender(asked.user, asked.team, event_id)
+        stops = asked.signal is Signal.STOP
+        sender = await self._speaking.sender(asked.user, asked.team, event_id, stops=stops)
         in_place = asked.channel == self._desk.rest.id
         if asked.signal is Signal.APPROVE and in_place:
             card = await self._incoming.unplaced.card(asked.message_ts)

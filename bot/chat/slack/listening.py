@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bot.chat.commands.commands import Commands
-from bot.chat.commands.typed import HEARD_UNSTORED, lane_of, typed
+from bot.chat.commands.typed import is_stop, lane_of
 from bot.chat.hearing.copies import Copies
 from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.given_before import given_before, given_or_heard
@@ -128,7 +128,7 @@ class Listening:
         try:
             await self._keep("said", body, event_id, lane, stops)
         except StoreUnavailable:
-            if typed(heard.text).word not in HEARD_UNSTORED and stops is None:
+            if not is_stop(heard.text) and stops is None:
                 raise
             # If nothing can be stored, a stop is processed all the same, and the law spools it.
             # Whoever withdraws a proposal is told that nothing was done.
@@ -248,7 +248,8 @@ class Listening:
             return
         user = heard.user or await self._desk.accounts.user_of_bot(heard.bot) or heard.bot
         place = f"{heard.channel}:{heard.thread_ts}"
-        sender = await self._speaking.sender(user, team_of(payload), event_id, place)
+        team, stops = team_of(payload), is_stop(heard.text)
+        sender = await self._speaking.sender(user, team, event_id, place, stops=stops)
         if heard.bot and sender.kind is ActorKind.PERSON:
             # An app with a person's token writes in their name; those are not the person's words.
             account = f"{sender.account} through the app {heard.bot}"

@@ -65,7 +65,8 @@ class Reacting:
             await self._card_written(heard.message_ts)
         if not heard.added and not (in_place and await self._incoming.card(heard.message_ts)):
             return  # it stood on no card
-        sender = await self._speaking.sender(heard.user, team_of(payload), event_id)
+        stops = heard.added and heard.signal is Signal.STOP
+        sender = await self._speaking.sender(heard.user, team_of(payload), event_id, stops=stops)
         if not heard.added and sender.kind is None:
             # Whoever left, or is a guest by now, can still take back what they gave before.
             sender = sender_of(self._workflow.policy, SURFACE, sender.account, event_id=event_id)

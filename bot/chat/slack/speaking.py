@@ -5,13 +5,19 @@ Twin: `discord/hints.py`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from bot.chat.commands.as_typed import as_typed
 from bot.chat.hearing.incoming import hint_of
 from bot.chat.hearing.notes import Notes
 from bot.chat.showing.aside import Asides
 from bot.chat.slack.accounts import SURFACE
+from bot.chat.slack.calls import LONGEST_WAIT_S
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
+from bot.chat.slack.render import PREFIX
 from bot.chat.slack.rest import Rest
+from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Reply, Sender
 
 
@@ -24,12 +30,28 @@ class Speaking:
         self._asides = asides
         self._notes = Notes(desk.clock)
 
-    async def sender(self, user: str, team: str, event_id: str, place: str | None = None) -> Sender:
-        """Return who acted; raises SurfaceFailed if Slack cannot be asked."""
-        policy = self._desk.workflow.policy
-        return await self._desk.accounts.sender(
-            policy, user, team or self._me.team, event_id=event_id, place=place
-        )
+    async def sender(
+        self,
+        user: str,
+        team: str,
+        event_id: str,
+        place: str | None = None,
+        *,
+        stops: bool = False,
+    ) -> Sender:
+        """Return who acted; raises SurfaceFailed if Slack cannot be asked.
+
+        Who stops something does not wait for the end of a long limit, which may last an hour: the
+        config tells whose account it is (ADR 0011).
+        """
+        policy, accounts = self._desk.workflow.policy, self._desk.accounts
+        team = team or self._me.team
+        try:
+            return await accounts.sender(policy, user, team, event_id=event_id, place=place)
+        except SurfaceFailed as failure:
+            if not stops or (failure.retry_after_s or 0) <= LONGEST_WAIT_S:
+                raise
+            return replace(accounts.named(policy, user, team), event_id=event_id, place=place)
 
     async def hint(self, user: str, message_ts: str, reply: Reply | None) -> None:
         """Tell somebody, once, why what they did on a card had no effect."""
@@ -37,7 +59,8 @@ class Speaking:
         if reply is None or words is None:
             return
         if self._notes.first_on(message_ts, user, reply):
-            await self._desk.rest.hint(user, words + await self._where_it_stands(reply))
+            told = as_typed(words, PREFIX, reply.proposal_id)
+            await self._desk.rest.hint(user, told + await self._where_it_stands(reply))
 
     async def _where_it_stands(self, reply: Reply) -> str:
         """Return a link to the current card, for somebody who decided on an old one."""

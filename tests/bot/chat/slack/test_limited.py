@@ -109,3 +109,28 @@ async def test_during_a_long_limit_nothing_is_asked_that_slack_would_refuse(meth
         await a_while(slack, 11)
         await slack.keeps_delivering(lambda: len(slack.cards()) == 6)
         await eventually_async(lambda: all_begun(slack), "that all three begin")
+
+
+@pytest.mark.parametrize("way", ["emoji", "slash", "said"])
+async def test_a_stop_does_not_wait_for_the_end_of_a_long_limit(way: str) -> None:
+    """Until then Slack says of nobody who they are: the config tells whose account it is."""
+    async with on_slack() as slack:
+        card = await slack.proposes(**a_mail(1))
+        await slack.server.reacts("UANA", card.ts)
+        await slack.stands("p1", "executing")
+        other = await slack.proposes(**a_mail(2))
+        slack.server.fails("users.info", "ratelimited", retry_after_s=600, times=None)
+        await slack.server.reacts("UANA", other.ts)
+        await slack.server.reacts("UEVE", other.ts, "x")
+
+        if way == "emoji":
+            await slack.server.reacts("UBEN", card.ts, "x")
+        elif way == "slash":
+            await slack.server.slash("UBEN", "roll-back p1 wrong amount")
+        else:
+            bot = slack.server.workspace.bot_user
+            await slack.server.says("UBEN", f"<@{bot}> roll-back p1 wrong amount")
+
+        await slack.stands("p1", "rolled_back")
+        assert str((await slack.world.proposal("p1")).decided_by) == "person ben"
+        assert (await slack.world.proposal("p2")).state.value == "sentinel_approved"
