@@ -30,6 +30,7 @@ from bot.database_kept import keep_database
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
 from bot.process.cut_short import cut_short, ended_by_signals, ended_in_time, told_to_end
+from bot.process.early_reload import keep_reloads, take_reload
 from bot.process.forked import keep_signals_from_copies
 from bot.process.garbage import spare_what_is_loaded
 from bot.process.lookups import look_up_apart
@@ -118,9 +119,8 @@ async def _serve(
         leaving = _cancelled(signs, *serving)
         stopping = (scheduler.stop(GRACE_S), app.workflow.shut_down(GRACE_S), doors.aclose())
         await asyncio.gather(leaving, *stopping)
-        await app.workflow.shut_down(
-            GRACE_S
-        )  # for what was begun as the surfaces left; this adds no time
+        # For what was begun as the surfaces left; this adds no time.
+        await app.workflow.shut_down(GRACE_S)
         await _leave(broadcast, ends_s)
 
 
@@ -224,7 +224,10 @@ class _Signals:
         loop = asyncio.get_running_loop()
         for ending in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(ending, self._end)
-        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        if self.app is None:
+            keep_reloads()  # the loop hears no SIGHUP while tools are made (`deadly`)
+        else:
+            loop.add_signal_handler(signal.SIGHUP, self._reload)
 
     def hear_again(self) -> None:
         """Take back signals that a tool took, as code from a program of its own may: else no
@@ -257,10 +260,13 @@ class _Signals:
         self.hear_again()
 
     def serve(self, app: App) -> None:
-        """Let signals act on `app`; an end that was heard before acts on it now."""
+        """Let signals act on `app`; an end or a reload that was heard before acts on it now."""
         self.app = app
+        self._hear()
         if self.ended.is_set():
             app.ends()
+        elif take_reload():
+            self._reload()
 
     def _end(self) -> None:
         told_to_end()
@@ -270,7 +276,7 @@ class _Signals:
 
     def _reload(self) -> None:
         if self.app is None or self._waits:
-            return  # a start reads the config anyway, and so does the reload that waits
+            return  # the reload that waits reads the config as well
         self._waits = True
         # The end waits for it, as for an act, because it writes to the store, which is closed then.
         self.app.workflow.world.background.spawn(self._reloaded(self.app))

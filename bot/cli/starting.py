@@ -15,6 +15,7 @@ import typer
 from bot.cli.options import USAGE, ConfigOption, JsonOption, config_of, wants_json
 from bot.cli.saying import complain, fail, say, say_done, say_json
 from bot.process import pool
+from bot.process.early_reload import keep_reloads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,8 +50,7 @@ def run(
     DISCORD_TOKEN=… signoff run            on Discord
     kill -HUP, or signoff reload           read the config again
     """
-    # SIGHUP would kill a bot that still starts. It may be ignored: the config is read now anyway.
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    keep_reloads()  # before the config is read, which may change right after that
     _log_to_stderr(verbose)
     loaded = config_of(context, config)
     choice = _choice(loaded)
