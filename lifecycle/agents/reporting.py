@@ -30,6 +30,9 @@ from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.windows import call_limit_ms
 from lifecycle.world import World
 
+#: The outcome of an agent that reports `done` at a door that knows of no beginning. It ends no call
+#: that is awaited, which may be another one.
+DONE_UNBEGUN: Final = "done_unbegun"
 _LATE: Final = "Its agent reported later:"
 _NOT_RECORDED: Final = (
     "The audit trail cannot be written, so your receipt is not recorded; report it again later."
@@ -49,7 +52,8 @@ _SETTLED: Final = "No receipt is awaited any more: what became of it is on recor
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an agent says of what it did: `done`, `failed` or `unknown`, with the receipt."""
+    """What an agent says of what it did: `done`, `failed`, `unknown` or DONE_UNBEGUN, with the
+    receipt."""
 
     outcome: str
     receipt: Mapping[str, Any]
@@ -103,15 +107,12 @@ def _reported(
     proposal = tx.proposals.get(proposal_id)
     if proposal is None:
         raise PermitRefused("proposal_not_found", "No proposal has this id.")
-    if not is_its_agent(moment, proposal, sender):
-        raise PermitRefused("permit_mismatch", "Only the agent that redeemed can report.")
     execution = proposal.execution
-    if execution is not None and not execution.by_agent:
-        raise PermitRefused("permit_mismatch", "Its tool answers here, not its agent.")
+    _may_report(moment, proposal, sender, said)
     if execution is not None and execution.outcome is Outcome.UNKNOWN:
         return _late(tx, moment, proposal, execution, said)
     if execution is None or execution.outcome is not Outcome.RUNNING:
-        if said.outcome == "done" and _counts_as_not_done(tx, proposal):
+        if said.outcome in ("done", DONE_UNBEGUN) and _counts_as_not_done(tx, proposal):
             return _contradicted(tx, moment, proposal, said.receipt)
         raise _unawaited(proposal)
     if execution.verb is not Verb.EXECUTE:
@@ -119,6 +120,20 @@ def _reported(
     result = _result(proposal, execution, said)
     ended = conclude(tx, moment, proposal, execution, result).proposal
     return Reply("The receipt is recorded.", None, ended.proposal_id, ended.state.value)
+
+
+def _may_report(moment: Moment, proposal: Proposal, sender: Sender, said: Report) -> None:
+    """Raise PermitRefused unless this sender may say what became of the proposal's call."""
+    if not is_its_agent(moment, proposal, sender):
+        raise PermitRefused("permit_mismatch", "Only the agent that redeemed can report.")
+    execution = proposal.execution
+    if execution is None:
+        return
+    if not execution.by_agent:
+        raise PermitRefused("permit_mismatch", "Its tool answers here, not its agent.")
+    awaited = execution.outcome in (Outcome.RUNNING, Outcome.UNKNOWN)
+    if awaited and said.outcome == DONE_UNBEGUN:
+        raise PermitRefused("permit_mismatch", "Another call has begun it, and reports.")
 
 
 def _unawaited(proposal: Proposal) -> PermitRefused:

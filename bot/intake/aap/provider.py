@@ -29,6 +29,7 @@ from bot.intake.http.door import Door
 from bot.intake.http.holding import held, listened_to
 from bot.intake.http.marks import proposal_key
 from bot.intake.http.waiting import ENDING, BotEnds
+from lifecycle.agents.reporting import DONE_UNBEGUN
 from lifecycle.answers import Reply, Sender
 from lifecycle.moment import rfc3339
 from lifecycle.opening import WAITABLE
@@ -36,7 +37,14 @@ from lifecycle.ports import Transaction
 from lifecycle.proposal import Verb
 
 #: Obstacles that go away by themselves; nothing has happened.
-_FOR_NOW: Final = WAITABLE | {"frozen", "audit_unavailable", "still_running", "rule_timeout"}
+#: `permit_not_yet_valid` is what a clock leaves that was set back before a restart.
+_FOR_NOW: Final = WAITABLE | {
+    "frozen",
+    "audit_unavailable",
+    "still_running",
+    "rule_timeout",
+    "permit_not_yet_valid",
+}
 _AGAIN_S: Final = 5
 
 
@@ -126,7 +134,7 @@ class Provider:
         """Take the outcome of a call. `failed` says nothing of what was left, so a person looks."""
         call = await self._own(asked_id, sender)
         if call.proposal_id is None or not await self.door.store.read(lambda tx: used_by(tx, call)):
-            raise AapRefused(409, "not_consumed", "This call was not begun.")
+            raise await self._unused(call, told, sender)
         if not await self.door.store.read(lambda tx: known_outcome(tx, call, told)):
             note = {"note": told["note"]} if "note" in told else {}
             outcome = "done" if told["status"] == "succeeded" else "unknown"
@@ -135,6 +143,19 @@ class Provider:
             at = rfc3339(self.door.now_ms())
             await self.door.store.write(lambda tx: keep_outcome(tx, call, told, at))
         return await self._shown(await self._own(asked_id, sender))
+
+    async def _unused(self, call: Asked, told: dict[str, Any], sender: Sender) -> AapRefused:
+        """Return why this outcome is not taken: by our book the call has used no approval up.
+
+        It may have, if that book is a copy that was brought back. So people hear that it was done.
+        """
+        words = "This call was not begun."
+        if call.proposal_id is not None and told["status"] == "succeeded":
+            note = {"note": told["note"]} if "note" in told else {}
+            reply = await self.door.workflow.report(call.proposal_id, sender, DONE_UNBEGUN, note)
+            _raise_for_now(reply)
+            words = f"{words} {reply.words}"
+        return AapRefused(409, "not_consumed", words)
 
     async def _own(self, asked_id: str, sender: Sender) -> Asked:
         return await self.door.store.read(lambda tx: asked(tx, asked_id, str(sender.id)))
