@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from bot.client.errors import NothingDone, SignoffRefused, copied
 from bot.client.session import TERMINAL, Signoff
-from bot.client.telling import Receipts, decided, fitting, told
+from bot.client.telling import Receipts, decided, fitting, is_yet_to_act, told
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,14 +33,15 @@ def governed(
     receipt (`receipt(result)`, else the result if it is a dict). Raises SignoffRefused with the
     reason if it may not run, and TypeError before proposing if the tool is of another kind. A
     function that is not `async def` is refused with TypeError when it is decorated, because it
-    would begin its work before it is awaited.
+    would begin its work before it is awaited; so is a `functools.partial` of one, because nobody
+    sees what that has bound.
 
     It runs with a copy of its arguments as they were when it was called: that is what people see.
     `timeout_s` limits the wait for people, in seconds; None waits for ever.
     """
 
     def decorated(run: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-        if not inspect.iscoroutinefunction(run):
+        if not inspect.iscoroutinefunction(run) or isinstance(run, functools.partial):
             raise TypeError("governed takes a function that is written with `async def`.")
         signature = inspect.signature(run)
 
@@ -125,9 +126,10 @@ async def _reported(
 ) -> R:
     """Run the function and report the outcome.
 
-    If it raises, nothing is reported, because it may have acted. A function that knows that it left
-    nothing behind raises NothingDone, and `failed` is reported. One that was raised by a governed
-    call inside it says nothing of what it did itself before or after that call.
+    If it raises, nothing is reported, because it may have acted; the same if it returns what only
+    begins to act when it is awaited or iterated. A function that knows that it left nothing behind
+    raises NothingDone, and `failed` is reported. One that was raised by a governed call inside it
+    says nothing of what it did itself before or after that call.
     """
     try:
         result = await run(*bound.args, **bound.kwargs)
@@ -136,7 +138,8 @@ async def _reported(
             error.told_of = proposal_id
             await told(session.report, proposal_id, "failed", {})
         raise
-    await told(session.report, proposal_id, "done", fitting(receipt, result))
+    if not is_yet_to_act(proposal_id, result):
+        await told(session.report, proposal_id, "done", fitting(receipt, result))
     return result
 
 

@@ -4,6 +4,7 @@ does not answer. `bot.client.governed` uses it on the agent's loop."""
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import logging
 import time
@@ -57,6 +58,17 @@ def fitting(receipt: Receipts | None, result: Any) -> dict[str, Any]:
         log.warning("a receipt is left out: %s", type(error).__name__)
         return _left_out(type(error).__name__)
     return made
+
+
+def is_yet_to_act(proposal_id: str, result: Any) -> bool:
+    """Return True for a result that acts when it is awaited or iterated: a coroutine, a task, a
+    generator. Nobody knows yet what comes of it, so that it is not called done."""
+    waits = inspect.isawaitable(result)
+    if not (waits or inspect.isgenerator(result) or inspect.isasyncgen(result)):
+        return False
+    kind = type(result).__name__
+    log.warning("%s returned a %s and is not reported: that may act only now", proposal_id, kind)
+    return True
 
 
 async def decided(wait: Wait, proposal_id: str, timeout_s: float | None) -> dict[str, Any]:
