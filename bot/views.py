@@ -15,7 +15,7 @@ from lifecycle.errors import AmbiguousId, ProposalNotFound
 from lifecycle.expiry import as_seen
 from lifecycle.moment import rfc3339
 from lifecycle.permitting import r3_uri
-from lifecycle.ports import Transaction
+from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
 from lifecycle.text.masking import mask_secrets, mask_text
@@ -158,10 +158,23 @@ def pending_json(tx: Transaction, now_ms: int, *, public_url: str = "") -> dict[
     found = [*_all_waiting(tx, now_ms), *_all_executing(tx)]
     return {
         "proposals": [
-            proposal_json(each, tx.reviews.of(each.proposal_id), now_ms, public_url=public_url)
+            listed_json(tx, each, now_ms, public_url=public_url)
             for each in sorted(found, key=lambda each: each.attention is None)
         ]
     }
+
+
+def listed_json(
+    tx: Transaction, proposal: Proposal, now_ms: int, *, public_url: str = ""
+) -> dict[str, Any]:
+    """Return one proposal of a list. If its reviews cannot be read it has none, and `unreadable`
+    says why: no list is withheld for a row beside it."""
+    try:
+        reviews, why = tx.reviews.of(proposal.proposal_id), None
+    except RowUnreadable as error:
+        reviews, why = (), mask_text(str(error))
+    content = proposal_json(proposal, reviews, now_ms, public_url=public_url)
+    return content if why is None else content | {"unreadable": why}
 
 
 def pending_page(tx: Transaction, now_ms: int, number: int = 1) -> PendingPage:

@@ -12,7 +12,7 @@ from lifecycle.errors import Fault, Refused
 from lifecycle.event_kinds import EventKind
 from lifecycle.first_gate.reading import read_object
 from lifecycle.first_gate.structure import IDENTIFIER
-from lifecycle.moment import Moment
+from lifecycle.moment import LAST_MS, Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.records import EvidencePacket
@@ -96,6 +96,20 @@ def _latest_ms(moment: Moment) -> int:
     newer: else that evidence could not be observed again until that time comes.
     """
     return moment.now_ms + moment.policy.limits.clock_skew_s * 1000
+
+
+def unread_packet(evidence_id: str, source: str) -> EvidencePacket:
+    """Return what counts in place of a packet that somebody wrote over.
+
+    It says nothing, and is stale whenever it is judged. It belongs to its source all the same,
+    whose next packet takes its place.
+    """
+    return EvidencePacket(evidence_id, source, 0, LAST_MS, {})
+
+
+def is_unread(packet: EvidencePacket) -> bool:
+    """Return whether this counts in place of a packet that cannot be read."""
+    return packet.recorded_at_ms == LAST_MS
 
 
 def payload_digest(packet: EvidencePacket) -> str:

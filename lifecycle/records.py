@@ -66,6 +66,10 @@ class EvidencePacket:
     payload: Mapping[str, Any]
 
 
+#: In sums by currency: an amount whose currency cannot be read, and which may be of each.
+ANY_CURRENCY: Final = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Money:
     """An amount with its currency, exact."""

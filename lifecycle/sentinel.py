@@ -25,6 +25,7 @@ class Facts:
     """What a rule may know beside the proposal. Times in ms UTC.
 
     - `spent`: what the proposer's open and completed proposals of the last 24 h hold by currency,
+      infinite if a row of it cannot be read (under `records.ANY_CURRENCY` if it may be of each),
       this one left out
     - `evidence`: the recorded packets that the proposal names
     - `real_path`: follows links; returns the path unchanged if nothing can be looked at

@@ -37,6 +37,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from lifecycle.document import ProposalDocument
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import ActionType
+from lifecycle.records import ANY_CURRENCY
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.amounts import (
     AMBIGUOUS,
@@ -58,6 +59,10 @@ _WORDS: Final = {
     NOT_POSITIVE: "An amount is above zero: write it without a sign.",
     MISSING: "There is no amount here: write `amount` and `currency`.",
 }
+_UNKNOWN: Final = (
+    "An amount of {} of the last 24 hours cannot be read in the database, so that no other one is "
+    "known to be within the limit of a day. `signoff audit verify` names what holds it."
+)
 _PARAMETERS: Final[Parts] = ("parameters",)
 
 
@@ -171,14 +176,16 @@ class AmountWithinLimit:
 
     def _day_of(self, read: AmountsRead, spent: Mapping[str, Decimal]) -> Iterator[Finding]:
         for currency, total in sorted(read.total.items()):
-            before, limit = spent.get(currency, Decimal(0)), self._day.get(currency)
+            held = (spent.get(each, Decimal(0)) for each in (currency, ANY_CURRENCY))
+            before, limit = sum(held, Decimal(0)), self._day.get(currency)
             if limit is not None and before + total > limit:
-                yield Finding(
-                    "daily_limit",
-                    dotted(_first_in(read, currency)),
+                words = (
                     f"With {before} {currency} of the last 24 hours this comes to "
-                    f"{before + total}, above the limit of {limit} {currency} a day.",
+                    f"{before + total}, above the limit of {limit} {currency} a day."
+                    if before.is_finite()
+                    else _UNKNOWN.format(currency)
                 )
+                yield Finding("daily_limit", dotted(_first_in(read, currency)), words)
 
     def _no_limit(self, amount: Amount) -> str:
         limited = ", ".join(sorted(self._action.keys() & self._day.keys())) or "no currency"

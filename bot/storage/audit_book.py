@@ -111,18 +111,4 @@ class AuditBook(Book):
     def exported(self, after_seq: int, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return at most `limit` raw entries after `after_seq`, exactly as stored."""
         self.write()
-        usual = self.connection.text_factory
-        # Bytes that are not UTF-8 must be reported as a broken link, not stop the verification.
-        self.connection.text_factory = _any_text
-        try:
-            rows = self._all("exported", after_seq=after_seq, limit=limit)
-        finally:
-            self.connection.text_factory = usual
-        return [exported_of(row) for row in rows]
-
-
-def _any_text(data: bytes) -> str | bytes:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data
+        return [exported_of(row) for row in self._all("exported", after_seq=after_seq, limit=limit)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from bot.storage.desk import Desk
 from bot.storage.queries import QUERIES
+
+T = TypeVar("T")
 
 
 class Book:
@@ -26,6 +28,20 @@ class Book:
 
     def _all(self, query: str, **values: Any) -> list[Any]:
         return self.connection.execute(QUERIES[query], values).fetchall()
+
+    def _page(self, query: str, read: Callable[[Iterable[Any]], list[T]], **values: Any) -> list[T]:
+        """Return up to `limit` records; `read` skips the rows that cannot be read.
+
+        They do not use up the limit: more rows are asked for until as many as were wanted can be
+        read, so that what stands behind them is found.
+        """
+        wanted = values["limit"]
+        while True:
+            rows = self._all(query, **values)
+            found = read(rows)
+            if len(found) >= wanted or len(rows) < values["limit"]:
+                return found[:wanted]
+            values["limit"] *= 2
 
     def _one(self, query: str, **values: Any) -> Any:
         return self.connection.execute(QUERIES[query], values).fetchone()

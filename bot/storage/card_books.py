@@ -88,7 +88,7 @@ class OutboxBook(Book):
         """
         names = f"/{'/'.join(but)}/" if but else ""  # no id contains a slash
         values = {"surface": surface, "limit": limit, "but": names, **due_by(now_ms)}
-        return messages_of(self._all("waiting_messages", **values))
+        return self._page("waiting_messages", messages_of, **values)
 
     def delivered(self, key: str, at_ms: int) -> None:
         """Note that a message has arrived."""

@@ -128,6 +128,18 @@ def open_plain(path: Path, *, writing: bool, look: Look | None = None) -> sqlite
     return connection
 
 
+def text_or_bytes(data: bytes) -> str | bytes:
+    """Return the text of a column, or its bytes if they are no UTF-8.
+
+    A disk may turn a letter into such bytes. As bytes they are a value of a wrong kind, which makes
+    their own row unreadable; sqlite3 would refuse to read every row that the query finds.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
 def sealed(path: Path) -> bool:
     """Return True if `path` is a WAL database without side files in a folder we cannot write to.
 
@@ -168,20 +180,29 @@ def _made_ready(path: Path) -> None:
                 path,
             )
         return
-    half = path.with_name(path.name + RESTORED)
-    if half.exists():
-        raise CannotOpen(
-            f"There is no database {path}, but {half.name} of a restore that did not come to its "
-            "end. Run signoff restore again, or move that file away to begin empty."
-        )
+    if half := half_restored(path):
+        raise CannotOpen(half)
     with suppress(OSError):  # SQLite will report what is wrong with the folder
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+
+def half_restored(path: Path) -> str | None:
+    """Return words if a restore ended before the copy got the name of the database `path`, which is
+    missing; else None."""
+    half = path.with_name(path.name + RESTORED)
+    if not half.exists():
+        return None
+    return (
+        f"There is no database {path}, but {half.name} of a restore that did not come to its "
+        "end. Run signoff restore again, or move that file away to begin empty."
+    )
 
 
 def _set_up(
     connection: sqlite3.Connection, path: Path, *, writing: bool, look: Look | None = None
 ) -> None:
     connection.row_factory = sqlite3.Row
+    connection.text_factory = text_or_bytes
     connection.execute(PRAGMAS["patience"])
     connection.execute(PRAGMAS["cache"])
     if look is not None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bot.storage.book import Book
 from bot.storage.json_text import dump, load
-from bot.storage.record_rows import packet_of, packet_row, task_of
+from bot.storage.record_rows import packet_of, packet_row, tasks_of
 from bot.storage.remembered import REMEMBERED_MS
 from lifecycle.records import EvidencePacket, Task
 
@@ -44,14 +44,13 @@ class BacklogBook(Book):
         self._do("put_task", {name: getattr(task, name) for name in Task.__slots__})
 
     def get(self, actor: str, task_id: str) -> Task | None:
-        """Return the proposer's task, None if there is none."""
+        """Return the proposer's task, None if there is none, or none that can be read."""
         row = self._one("task", actor=actor, task_id=task_id)
-        return task_of(row) if row else None
+        return next(iter(tasks_of([row])), None) if row else None
 
     def tasks(self, actor: str, limit: int, after_id: str = "") -> Sequence[Task]:
         """Return up to `limit` tasks of a proposer after `after_id`, by id."""
-        rows = self._all("tasks", actor=actor, limit=limit, after_id=after_id)
-        return [task_of(row) for row in rows]
+        return self._page("tasks", tasks_of, actor=actor, limit=limit, after_id=after_id)
 
 
 class FlagBook(Book):

@@ -23,8 +23,14 @@ def dump(value: Any) -> str:
 
 
 def load(text: str) -> Any:
-    """Return the value that `dump` wrote. Raises ValueError for text that is not JSON."""
-    return json.loads(text) if text.startswith(" ") else orjson.loads(text)
+    """Return the value that `dump` wrote. Raises ValueError for text that is not JSON, or that is
+    nested deeper than can be read, and TypeError for what is no text."""
+    if not text.startswith(" "):
+        return orjson.loads(text)
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
 
 
 def _plain(value: Any) -> Any:

@@ -13,11 +13,13 @@ from typing import Any, Final
 from bot.storage.book import Book
 from bot.storage.remembered import REMEMBERED_MS
 from lifecycle.moment import is_moment
-from lifecycle.ports import RowUnreadable
-from lifecycle.records import Money
+from lifecycle.records import ANY_CURRENCY, Money
 
 #: The `at_ms` of amounts of an open proposal: they count until it ends (query `add_spending`).
 _UNTIL_IT_ENDS: Final = 2**63 - 1
+_INFINITE: Final = Decimal("Infinity")
+#: No amount of a document has more digits.
+_LONGEST: Final = 4_000
 
 
 class SpendingBook(Book):
@@ -46,17 +48,26 @@ class SpendingBook(Book):
 
 
 def _sums(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Decimal]:
-    """Return the exact sums by currency; raises RowUnreadable if a row holds no finite amount."""
+    """Return the exact sums by currency; infinite where an amount is none that anybody can spend.
+
+    Nothing more of that currency is within a limit then, and everything else goes on. What names no
+    currency that can be read is of `ANY_CURRENCY`.
+    """
     sums: defaultdict[str, Decimal] = defaultdict(Decimal)
     for row in rows:
-        try:
-            amount = Decimal(row["amount"])
-        except (ArithmeticError, TypeError, ValueError):
-            amount = Decimal("NaN")
-        if not amount.is_finite():
-            raise RowUnreadable("An amount that counts for a limit cannot be read.")
-        sums[row["currency"]] += amount
+        named = isinstance(row["currency"], str)
+        currency = row["currency"] if named else ANY_CURRENCY
+        sums[currency] += _amount_or_infinite(row["amount"]) if named else _INFINITE
     return dict(sums)
+
+
+def _amount_or_infinite(text: Any) -> Decimal:
+    try:
+        amount = Decimal(text) if isinstance(text, str) and len(text) <= _LONGEST else _INFINITE
+    except ArithmeticError:
+        return _INFINITE
+    within = amount.is_finite() and amount >= 0 and amount.adjusted() < _LONGEST
+    return amount if within else _INFINITE
 
 
 class UseBook(Book):

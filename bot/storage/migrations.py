@@ -130,7 +130,7 @@ def _shapes_made_by(applied: int) -> Mapping[str, str]:
 def _shapes(connection: sqlite3.Connection) -> Mapping[str, str]:
     """Return the indices over our tables, and the table of proposals, as SQL without comments."""
     rows = connection.execute(LEDGER["shapes"])
-    return {row["name"]: " ".join(_COMMENT.sub("", row["sql"]).split()) for row in rows}
+    return {str(row["name"]): " ".join(_COMMENT.sub("", str(row["sql"])).split()) for row in rows}
 
 
 def _is_ours(connection: sqlite3.Connection) -> bool:

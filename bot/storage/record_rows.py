@@ -16,6 +16,7 @@ from bot.storage.row_kinds import Kinds
 from bot.storage.rows import Row
 from lifecycle.audit import AuditEntry, AuditEvent
 from lifecycle.canonical import canonical_bytes
+from lifecycle.evidence import unread_packet
 from lifecycle.moment import is_moment
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import ActorKind, Identity
@@ -43,6 +44,8 @@ _EXPORTED_AS = {"source": "from", "target": "to"}
 
 _KINDS_OF_A_REVIEW = Kinds(Review)
 _KINDS_OF_A_MESSAGE = Kinds(Message)
+_KINDS_OF_A_PACKET = Kinds(EvidencePacket)
+_KINDS_OF_A_TASK = Kinds(Task)
 _Record = EvidencePacket | Message | PermitRecord | Review | Task
 
 
@@ -164,14 +167,15 @@ def messages_of(rows: Iterable[Row]) -> list[Message]:
         try:
             found.append(message_of(row))
         except (ValueError, TypeError):
-            _told_once(str(row["key"]))
+            key = row["key"]
+            _told_once(f"The message {key} in the database cannot be read, and is not delivered")
     return found
 
 
 @lru_cache(maxsize=1_000)
-def _told_once(key: str) -> None:
-    """Log an unreadable message once, because messages are read every second."""
-    log.error("The message %s in the database cannot be read, and is not delivered", key)
+def _told_once(words: str) -> None:
+    """Log an unreadable row once, because messages are read every second."""
+    log.error("%s", words)
 
 
 def packet_row(packet: EvidencePacket) -> dict[str, Any]:
@@ -180,8 +184,15 @@ def packet_row(packet: EvidencePacket) -> dict[str, Any]:
 
 
 def packet_of(row: Row) -> EvidencePacket:
-    """Return the evidence packet in a row."""
-    return EvidencePacket(**_fields(EvidencePacket, row) | {"payload": load(row["payload"])})
+    """Return the evidence packet in a row, or what counts in its place if it cannot be read."""
+    values = _fields(EvidencePacket, row)
+    try:
+        values["payload"] = _object(row["payload"])
+        _KINDS_OF_A_PACKET.check(values)
+    except (ValueError, TypeError):
+        _told_once(f"The evidence {row['evidence_id']} in the database cannot be read")
+        return unread_packet(str(row["evidence_id"]), _text_or_empty(row["source"]))
+    return EvidencePacket(**values)
 
 
 def permit_row(permit: PermitRecord) -> dict[str, Any]:
@@ -194,9 +205,16 @@ def permit_of(row: Row) -> PermitRecord:
     return PermitRecord(**_fields(PermitRecord, row))
 
 
-def task_of(row: Row) -> Task:
-    """Return the task in a row."""
-    return Task(**_fields(Task, row))
+def tasks_of(rows: Iterable[Row]) -> list[Task]:
+    """Return the tasks in rows; skip those that cannot be read, and log each once."""
+    found = []
+    for row in rows:
+        try:
+            _KINDS_OF_A_TASK.check(values := _fields(Task, row))
+            found.append(Task(**values))
+        except TypeError:
+            _told_once(f"The task {row['task_id']} in the database cannot be read, and is not told")
+    return found
 
 
 def audit_row(entry: AuditEntry, details: str) -> dict[str, Any]:

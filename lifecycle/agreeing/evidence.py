@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lifecycle.event_kinds import EventKind
-from lifecycle.evidence import payload_digest
+from lifecycle.evidence import is_unread, payload_digest
 from lifecycle.fitting import fits_its_digest
 from lifecycle.moment import ms_of
 from lifecycle.ports import Transaction
@@ -74,6 +74,9 @@ def _differences(kept: EvidencePacket | None, entry: _Entry) -> Iterator[str]:
     seq, told = entry.get("seq"), entry["details"]
     if kept is None:
         yield f"it is gone, entry {seq} tells of it"
+        return
+    if is_unread(kept):
+        yield f"what is kept of it cannot be read, entry {seq} tells of it"
         return
     if kept.source != entry["actor"]["id"]:
         yield f"it was recorded by {kept.source}, entry {seq} says {entry['actor']['id']}"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.state import State
-from tests.builders import PROD, REFUND
+from tests.builders import MAIL, PROD, REFUND
 from tests.fakes.tools import answering
 from tests.stories.forging import problems
 from tests.stories.permits import begun
@@ -85,3 +85,44 @@ async def test_that_only_people_may_decide_is_named_where_it_was_changed(
     assert [each.partition(": ")[2] for each in await problems(world)] == [
         "its need of people is False, the trail says True"
     ]
+
+
+NO_AMOUNTS = {
+    "a text": "amount = 'many'",
+    "no number": "amount = 'NaN'",
+    "bytes": "amount = X'00ff'",
+    "no UTF-8": "amount = CAST(X'ff' AS TEXT)",
+    "below zero": "amount = '-25000.00'",
+    "out of all bounds": "amount = '1e999999999'",
+    "longer than any": "amount = replace(hex(zeroblob(5000)), '0', '1')",
+    "of no currency": "currency = X'00ff'",
+    "of a currency in no UTF-8": "currency = CAST(X'ff' AS TEXT)",
+}
+
+
+@pytest.mark.parametrize("value", NO_AMOUNTS.values(), ids=NO_AMOUNTS)
+async def test_what_is_no_amount_leaves_nothing_of_its_currency_and_keeps_nobody_from_the_rest(
+    world: World, forged: Any, value: str
+) -> None:
+    """Its agent could propose nothing any more, not even a mail, and nothing of it could begin."""
+    await world.submits(MAIL, proposal_id="before")
+    await world.submits(REFUND)
+    forged(f"UPDATE spending SET {value}")
+
+    other = REFUND["target"] | {"resource_id": "another"}
+    money = await world.submits(REFUND, proposal_id="money", target=other)
+    target = MAIL["target"] | {"resource_id": "another"}
+    mail = await world.submits(MAIL, proposal_id="mail", target=target)
+    for proposal_id in ("before", "mail"):
+        await world.approves("ana", proposal_id)
+
+    assert (mail.state, money.state, money.reason) == (
+        "sentinel_approved",
+        "rejected",
+        "amount_within_limit",
+    )
+    assert "cannot be read in the database" in money.explanation
+    assert [(await world.proposal(each)).state.value for each in ("before", "mail")] == [
+        "executing"
+    ] * 2
+    assert any("the trail says 120.00" in words for words in await problems(world))

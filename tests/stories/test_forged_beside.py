@@ -298,3 +298,20 @@ async def test_no_plan_is_shown_with_what_came_from_none(world: World, forged: A
     forged("UPDATE proposals SET rest = json_set(rest, '$.extra', json_object('plan', 'lie'))")
 
     assert await named(world) == ["a plan stands beside it, and no entry tells of one"]
+
+
+@pytest.mark.parametrize("change", ["explanation = X'00ff'", "updated_at_ms = 'noon'"])
+async def test_a_task_that_cannot_be_read_hides_no_other_of_its_proposer(
+    world: World, forged: Any, change: str
+) -> None:
+    for number in (1, 2):
+        target = MAIL["target"] | {"resource_id": f"of-{number}"}
+        await world.submits(MAIL, proposal_id=f"p{number}", target=target, task_id=f"t{number}")
+        await world.rejects("ben", f"p{number}")
+    forged(f"UPDATE tasks SET {change} WHERE task_id = 't1'")
+
+    tasks = await world.store.read(lambda tx: tx.backlog.tasks("leila", 9))
+
+    assert [task.task_id for task in tasks] == ["t2"]
+    assert await world.store.read(lambda tx: tx.backlog.get("leila", "t1")) is None
+    assert any("its task t1" in words for words in await problems(world))

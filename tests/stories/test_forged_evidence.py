@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from lifecycle.policy import Source
+from tests.builders import MAIL
 from tests.stories.forging import problems
+from tests.stories.resting_on_evidence import CONDITION, SEND
 from tests.world import World
 
 #: What somebody makes of a packet, and what is said of it.
@@ -57,3 +61,50 @@ async def test_what_entries_of_older_versions_do_not_tell_is_not_compared(
 
     # The link is broken by this; of the packet nothing is said.
     assert all(words.startswith("entry ") for words in await problems(on_disk))
+
+
+NO_PACKETS = (
+    *("payload = '{'", "payload = '[1]'", "payload = X'00ff'", "payload = CAST(X'ff' AS TEXT)"),
+    "payload = ' ' || replace(hex(zeroblob(50000)), '0', '[')",
+    *("observed_at_ms = 'noon'", "observed_at_ms = -1", "recorded_at_ms = 9223372036854775807"),
+)
+#: It holds of whatever is not there, so that an empty payload would satisfy it.
+NOT_CLOSED = {"field": "closed", "operator": "ne", "value": True, "evidence_ref": "e1"}
+
+
+@pytest.mark.parametrize("change", NO_PACKETS)
+async def test_a_packet_that_cannot_be_read_satisfies_nothing_and_gives_way_to_the_next(
+    on_disk: World, forged: Any, change: str
+) -> None:
+    """Its source could never record it again, and who named it was answered with a mistake."""
+    world = on_disk
+    await world.observes(True)
+    await world.submits(MAIL, proposal_id="m1", preconditions=[NOT_CLOSED])
+    forged(f"UPDATE evidence SET {change}")
+
+    await world.approves("ana", "m1")
+    target = MAIL["target"] | {"resource_id": "another"}
+    again = await world.submits(MAIL, proposal_id="m2", target=target, preconditions=[CONDITION])
+
+    assert world.tool(SEND).verbs() == []
+    assert again.state != "sentinel_approved"
+    assert [words for words in await problems(world) if "cannot be read" in words]
+    world.clock.advance(1)
+    await world.observes(True)
+    assert not [words for words in await problems(world) if "cannot be read" in words]
+
+
+async def test_a_packet_that_cannot_be_read_still_belongs_to_its_source(
+    on_disk: World, forged: Any
+) -> None:
+    world = on_disk
+    sources = {name: Source(name) for name in ("crm-sensor", "other")}
+    await world.adopts(sources=sources)
+    await world.observes(True)
+    forged("UPDATE evidence SET payload = '{'")
+    packet = {"evidence_id": "e1", "source": "other", "observed_at_ms": world.clock.now_ms()}
+    raw = json.dumps(packet | {"payload": {"ok": True}}).encode()
+
+    reply = await world.workflow.record_evidence(raw, world.sender("other"))
+
+    assert (reply.done, reply.code) == (False, "id_conflict")

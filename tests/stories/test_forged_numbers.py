@@ -235,6 +235,11 @@ RESHAPED = {
         "PRAGMA writable_schema = RESET",
         "REINDEX",
     ],
+    "an index is written in no UTF-8": [
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = CAST(CAST(sql || '--' AS BLOB) || X'ff' AS TEXT)"
+        " WHERE name = 'open_by_id'",
+    ],
 }
 
 

@@ -13,7 +13,7 @@ from bot.intake.http.door import Door, own
 from bot.intake.http.holding import held
 from bot.intake.http.marks import mark, proposal_key, question_key
 from bot.intake.http.problems import json_response, problem, unknown_proposal
-from bot.views import as_seen, proposal_json
+from bot.views import as_seen, listed_json
 from lifecycle.answers import Sender, retry_after
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
@@ -58,8 +58,7 @@ def _with_permit(tx: Transaction, door: Door, found: Proposal) -> dict[str, Any]
 
 
 def _shown(tx: Transaction, door: Door, found: Proposal) -> dict[str, Any]:
-    reviews = tx.reviews.of(found.proposal_id)
-    content = proposal_json(found, reviews, door.now_ms(), public_url=door.public_url)
+    content = listed_json(tx, found, door.now_ms(), public_url=door.public_url)
     reason, faults = content["reason"], found.verdict.faults() if found.verdict else ()
     return content | {
         "result": mask_secrets(found.frame) if found.frame is not None else None,

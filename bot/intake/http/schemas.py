@@ -90,6 +90,7 @@ _PROPOSAL: Final = {
     "r3_uri": _STRING,
     "verdict": _OBJECT_OR_NULL,
     "witness": _STRING,
+    "unreadable": _STRING,
     "result": {},
     "retry": _RETRY,
     "permit": _TEXT_OR_NULL,
@@ -161,7 +162,7 @@ SCHEMAS: Final[dict[str, Any]] = {
             "rules": _OBJECT_OR_NULL,
         }
     ),
-    "Proposal": _object(_PROPOSAL, optional=("permit", "witness")),
+    "Proposal": _object(_PROPOSAL, optional=("permit", "unreadable", "witness")),
     "Proposals": _page("proposals", "Proposal"),
     "Withdrawn": _object({"proposal_id": _STRING, "state": _TEXT_OR_NULL, "explanation": _STRING}),
     "Acted": _object(

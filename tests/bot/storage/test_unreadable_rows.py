@@ -18,6 +18,7 @@ from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import SENTINEL, Attention, Cause, Execution, Outcome, Proposal, Verb
 from lifecycle.state import State
 from tests.builders import MAIL, a_document, a_proposal
+from tests.stories.conftest import on_disk as on_disk
 from tests.stories.unrecorded import break_audit, mend_audit
 from tests.world import World, a_world
 
@@ -210,3 +211,24 @@ async def test_a_stop_of_a_row_that_cannot_be_read_is_kept_and_holds_up_none_beh
     assert (await world.proposal("p1")).reason == "rejected_by_person"
     assert (world.spool.stops, world.workflow.world.held) == ([], set())
     await store.close()
+
+
+async def test_a_page_of_messages_and_of_tasks_is_full_although_rows_before_it_cannot_be_read(
+    on_disk: World, tmp_path: Path
+) -> None:
+    """What stood behind a page of them was never told to anybody."""
+    world = on_disk
+    for number in range(4):
+        target = MAIL["target"] | {"resource_id": f"of-{number}"}
+        await world.submits(MAIL, proposal_id=f"p{number}", target=target, task_id=f"t{number}")
+        await world.rejects("ben", f"p{number}")
+    with closing(sqlite3.connect(tmp_path / "signoff.db")) as other:
+        other.execute("UPDATE outbox SET body = '{' WHERE key < 'end:p3'")
+        other.execute("UPDATE tasks SET reason = X'00' WHERE task_id < 't3'")
+        other.commit()
+
+    def page(tx: Transaction) -> tuple[list[str], list[str]]:
+        messages = tx.outbox.waiting("terminal", 2**62, 1)
+        return [m.key for m in messages], [t.task_id for t in tx.backlog.tasks("leila", 1)]
+
+    assert await world.store.read(page) == (["end:p3"], ["t3"])
