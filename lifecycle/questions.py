@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from lifecycle.announcing import announce
 from lifecycle.answers import Answer, AuthorityOutcome, Reply, Sender
@@ -17,7 +17,7 @@ from lifecycle.door import record
 from lifecycle.errors import Fault, Refused, ReviewRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.llm.ingest import Question
-from lifecycle.moment import Moment, rfc3339
+from lifecycle.moment import Moment, is_moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.records import Message
@@ -26,6 +26,7 @@ from lifecycle.text.masking import harmless, mask_secrets, mask_text
 _LONGEST_ANSWER: Final = 4_000
 _LONGEST_ID: Final = 64
 _GROUP: Final = "approvers"
+_TEXTS: Final = ("question_id", "actor", "surface", "intent", "target", "witness")
 #: The key of the announcement that asks it.
 _POSTED: Final = "question:"
 
@@ -76,7 +77,7 @@ def answer_question(
     tx: Transaction, moment: Moment, asked_id: str, sender: Sender, words: str
 ) -> Reply:
     """Take the first reply of a reviewer and give it to the agent; raises ReviewRefused."""
-    asked = tx.flags.get(_flag(asked_id))
+    asked = question_of(tx, asked_id)
     if asked is None:
         raise ReviewRefused("unknown_proposal", "No question has this id.")
     if not may_answer(moment, sender):
@@ -88,7 +89,8 @@ def answer_question(
             "already_decided", f"{asked['answered_by']} answered this question before you."
         )
     kept, left = _cut(words.strip())
-    answered = asked | {
+    answered: dict[str, Any] = {
+        **asked,
         "answer": kept,
         "answered_by": sender.id,
         "answered_at_ms": moment.now_ms,
@@ -137,11 +139,11 @@ def asked_in(tx: Transaction, surface: str, message_id: str) -> str | None:
     know of it: whoever replies there is to be told who was first.
     """
     place = _place(surface, message_id)
-    asked_id: str | None = tx.flags.get(place)
-    asked = question_of(tx, asked_id) if asked_id is not None else None
+    asked_id = tx.flags.get(place)
+    asked = question_of(tx, asked_id) if isinstance(asked_id, str) else None
     if asked is None or (asked["answer"] is not None and asked.get("answered_in", place) == place):
         return None
-    return asked_id
+    return str(asked_id)
 
 
 def may_answer(moment: Moment, sender: Sender) -> bool:
@@ -151,9 +153,23 @@ def may_answer(moment: Moment, sender: Sender) -> bool:
 
 
 def question_of(tx: Transaction, asked_id: str) -> Mapping[str, Any] | None:
-    """Return a question as it stands, None if no question has this id."""
-    found: Mapping[str, Any] | None = tx.flags.get(_flag(asked_id))
-    return found
+    """Return a question as it stands, None if no question has this id, or if somebody wrote there
+    what is none: that keeps its agent from asking no other."""
+    found = tx.flags.get(_flag(asked_id))
+    return found if _is_question(found) and found["question_id"] == asked_id else None
+
+
+def _is_question(found: Any) -> TypeGuard[Mapping[str, Any]]:
+    told = found if isinstance(found, Mapping) else {}
+    texts = all(isinstance(told.get(name), str) for name in _TEXTS)
+    answer = all(isinstance(told.get(name, 0), str | None) for name in ("answer", "answered_by"))
+    at_ms = told.get("answered_at_ms", -1)
+    return (
+        texts
+        and answer
+        and is_moment(told.get("asked_at_ms"))
+        and (at_ms is None or is_moment(at_ms))
+    )
 
 
 def shown_of(asked: Mapping[str, Any]) -> str:
@@ -215,7 +231,8 @@ def _new_id(tx: Transaction, moment: Moment, digest: str, sender: Sender) -> str
 def _waiting(tx: Transaction, moment: Moment, sender: Sender) -> Sequence[Mapping[str, Any]]:
     """Return the proposer's questions that nobody answered; old ones lapse by themselves."""
     since_ms = moment.now_ms - moment.policy.limits.proposal_ttl_s * 1000
-    listed = (tx.flags.get(_flag(asked_id)) for asked_id in tx.flags.get(_list(sender)) or [])
+    ids = tx.flags.get(_list(sender))
+    listed = (question_of(tx, str(each)) for each in (ids if isinstance(ids, list) else []))
     asked = (each for each in listed if each is not None)
     return [each for each in asked if each["answer"] is None and each["asked_at_ms"] > since_ms]
 

@@ -98,7 +98,7 @@ def _about_a_question(
 ) -> Iterator[str]:
     seq, told = asked.get("seq"), asked["details"]
     if kept is None:
-        yield f"it is gone, entry {seq} tells of it"
+        yield f"it is gone or cannot be read, entry {seq} tells of it"
         return
     if "asked" in told and told["asked"] != shown_of(kept):
         yield f"what is asked, or by whom, is not what entry {seq} tells"

@@ -274,7 +274,7 @@ async def test_a_question_says_what_the_trail_tells_of_it(world: World, forged: 
     answer = "'$.answer', 'Yes.', '$.answered_by', 'ben'"
     forged(f"UPDATE flags SET value = json_set(value, {answer}) WHERE name = 'question:{waiting}'")
     assert [words.split(",")[0] for words in await problems(world)] == [
-        f"question {asked}: it is gone",
+        f"question {asked}: it is gone or cannot be read",
         f"question {waiting}: it has an answer of ben",
     ]
 

@@ -35,6 +35,8 @@ class DiscordBoard:
     async def place(self, board: Board, stood: str | None) -> str:
         """Edit the board where it stands, or post and pin it; return the id of its message."""
         outgoing = Outgoing(embed=render_board(board))
+        if stood is not None and not stood.isdecimal():
+            stood = None  # somebody wrote over it: no message has such an id
         doubtful = stood is None or self._nonce is not None
         found = await self._looked_for() if doubtful else None
         where = found or stood

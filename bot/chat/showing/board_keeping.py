@@ -11,7 +11,7 @@ from typing import Final
 from bot.chat.showing.board import Board, board_of
 from bot.chat.surface import SurfaceFailed
 from lifecycle.located import located
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.surfaces")
@@ -28,6 +28,12 @@ _LONGEST_PAUSE_S: Final = 60.0
 Place = Callable[[Board, str | None], Awaitable[str]]
 #: Says whether the board's message is still there; True if the platform cannot tell.
 Stands = Callable[[str], Awaitable[bool]]
+
+
+def stands_in(tx: Transaction, flag: str) -> str | None:
+    """Return the message in which the board of a surface stands, None if no row says so. A view."""
+    stood = tx.flags.get(flag)
+    return stood if isinstance(stood, str) else None
 
 
 class BoardKeeper:
@@ -101,7 +107,7 @@ class BoardKeeper:
         """
         now_ms = self._world.clock.now_ms()
         board, stood = await self._world.store.read(
-            lambda tx: (board_of(tx, now_ms), tx.flags.get(self._flag))
+            lambda tx: (board_of(tx, now_ms), stands_in(tx, self._flag))
         )
         if board == self._shown and (stood is None or await self._still(stood, now_ms)):
             return

@@ -138,3 +138,23 @@ async def test_a_board_that_is_deleted_before_it_is_known_where_it_stands_is_pla
         await keeper.show()
 
     assert stood_in == [None, "b1"]
+
+
+@pytest.mark.parametrize("told", [5, [], {"id": "b1"}, True])
+async def test_a_board_whose_place_is_no_message_is_placed_anew(told: object) -> None:
+    """Somebody wrote over where it stands: it was never shown again."""
+    stood_in: list[str | None] = []
+
+    async def place(_board: Board, stood: str | None) -> str:
+        stood_in.append(stood)
+        return "b2"
+
+    world = a_world(MemoryStore())
+    await world.store.write(lambda tx: tx.flags.put("board:slack", told))
+    keeper = BoardKeeper(world.workflow.world, "slack", place)
+
+    await keeper.show()
+    await keeper.show()
+
+    assert stood_in == [None]
+    assert await world.store.read(lambda tx: tx.flags.get("board:slack")) == "b2"

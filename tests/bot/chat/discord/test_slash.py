@@ -166,3 +166,13 @@ async def test_a_board_is_posted_also_where_the_bot_may_not_look_for_another(
     await stage.begins(connected=False)
     shown = stage.server.state.messages["701"].values
     await until(lambda: any("Kept current" in json.dumps(m.data["embeds"]) for m in shown()), "")
+
+
+async def test_a_board_is_shown_also_where_somebody_wrote_over_its_place(
+    unstarted: DiscordStage,
+) -> None:
+    stage = unstarted
+    await stage.store.write(lambda tx: tx.flags.put("board:discord", "no message"))
+    await stage.begins()
+    shown = stage.server.state.messages["701"].values
+    await until(lambda: any("Kept current" in json.dumps(m.data["embeds"]) for m in shown()), "")
