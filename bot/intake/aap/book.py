@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from bot.intake.aap import denials
+from bot.intake.aap.together import FOR_EVER, note, noted
 from bot.intake.aap.wire import AapRefused, seconds
+from bot.storage.row_kinds import Kinds
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Outcome
@@ -40,6 +42,19 @@ class Asked:
     outcome: Mapping[str, Any] | None = None
     digest: str = ""
     cancelled_at_ms: int | None = None
+
+
+_KINDS: Final = Kinds(Asked)
+
+
+class Unread(AapRefused):
+    """What is kept of a call is nothing that the door wrote: the call never begins."""
+
+    def __init__(self) -> None:
+        """Say so as of a call that nobody asked about."""
+        super().__init__(
+            404, "not_found", "What was kept of this call cannot be read: use a new key."
+        )
 
 
 def fresh_call(
@@ -74,8 +89,12 @@ def fingerprint(submission: Mapping[str, Any]) -> str:
 
 
 def known_call(tx: Transaction, fresh: Asked) -> Asked | None:
-    """Return the call that this key stands for, if any. Raises AapRefused if it is another call."""
-    known = _kept(tx, fresh.id, fresh.agent)
+    """Return the call that this key stands for, if any. Raises AapRefused if it is another call, or
+    one that cannot be read."""
+    try:
+        known = _kept(tx, fresh.id, fresh.agent)
+    except Unread as unread:
+        raise AapRefused(409, "idempotency_conflict", str(unread)) from unread
     if known is not None and (known.digest or fingerprint(known.submission)) != fresh.digest:
         raise AapRefused(409, "idempotency_conflict", "This key stands for another call.")
     return known
@@ -123,10 +142,10 @@ def keep(tx: Transaction, call: Asked) -> tuple[Asked, bool]:
 def cancel(tx: Transaction, call: Asked, now_ms: int) -> None:
     """Note that a call was taken back; its proposal may stand for another call as well."""
     tx.flags.put(_flag(call.id), asdict(replace(call, cancelled_at_ms=now_ms)))
-    those = tx.flags.get(_together(call))
+    those = noted(tx, call.proposal_id)
     if those is not None:
         left = {each: until for each, until in those["calls"].items() if each != call.id}
-        tx.flags.put(_together(call), those | {"calls": left})
+        note(tx, call.proposal_id, those | {"calls": left})
 
 
 def nobody_waits(tx: Transaction, call: Asked, now_ms: int) -> bool:
@@ -137,9 +156,12 @@ def nobody_waits(tx: Transaction, call: Asked, now_ms: int) -> bool:
     found = tx.proposals.get(call.proposal_id) if call.proposal_id else None
     if found is None or found.terminal or found.execution is not None:
         return False
-    if _kept(tx, found.proposal_id, call.agent) is None:
-        return False
-    those = tx.flags.get(_together(call))
+    try:
+        if _kept(tx, found.proposal_id, call.agent) is None:
+            return False
+    except Unread:
+        return False  # whoever asked first may wait for it
+    those = noted(tx, call.proposal_id)
     if those is None:  # of a version that did not count
         return call.proposal_id == call.id
     return all(
@@ -189,7 +211,7 @@ def use_runs(tx: Transaction, call: Asked) -> bool:
 def used_by(tx: Transaction, call: Asked) -> bool:
     """Return True if this call used up the permit."""
     kept = tx.flags.get(f"aap-use:{call.proposal_id}")
-    return kept is not None and kept["id"] == call.id
+    return isinstance(kept, Mapping) and kept.get("id") == call.id
 
 
 def known_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any]) -> bool:
@@ -211,29 +233,52 @@ def keep_outcome(tx: Transaction, call: Asked, told: Mapping[str, Any], at: str)
 
 
 def _kept(tx: Transaction, asked_id: str, agent: str) -> Asked | None:
-    """Return the stored call of an agent; None for a key that was merely reserved."""
+    """Return the stored call of an agent; None for a key that was merely reserved.
+
+    Raises Unread.
+    """
     found = tx.flags.get(_flag(asked_id)) or denials.kept(tx, agent, asked_id)
-    if found is None or found["agent"] != agent:
+    if found is None:
         return None
-    call = Asked(**found)
+    call = _call_in(found)
+    if call.id != asked_id:
+        raise Unread
+    if call.agent != agent:
+        return None
     return None if call.proposal_id is None and call.refused is None else call
+
+
+def _call_in(found: Any) -> Asked:
+    """Return the call in a flag. Raises Unread."""
+    try:
+        call = Asked(**found)
+        _KINDS.check_record(call)
+    except TypeError as error:
+        raise Unread from error
+    sent = call.submission
+    if not (isinstance(sent.get("tool"), str) and isinstance(sent.get("arguments"), Mapping)):
+        raise Unread
+    return call
 
 
 def _join(tx: Transaction, call: Asked) -> None:
     """Note a call among those that stand on its proposal, with its deadline."""
-    those = tx.flags.get(_together(call)) or _those_before(tx, call)
+    those = noted(tx, call.proposal_id) or _those_before(tx, call)
     begun_ms, more_until_ms = call.created_at_ms, those["more_until_ms"]
     open_calls = {each: until for each, until in those["calls"].items() if until > begun_ms}
     if len(open_calls) < _MOST_NAMED:
         open_calls[call.id] = call.deadline_ms
     else:
         more_until_ms = max(more_until_ms, call.deadline_ms)
-    tx.flags.put(_together(call), {"calls": open_calls, "more_until_ms": more_until_ms})
+    note(tx, call.proposal_id, {"calls": open_calls, "more_until_ms": more_until_ms})
 
 
 def _those_before(tx: Transaction, call: Asked) -> dict[str, Any]:
     """Return the note for a proposal that has none yet: with the call that it was made for."""
-    first = _kept(tx, call.proposal_id, call.agent) if call.proposal_id else None
+    try:
+        first = _kept(tx, call.proposal_id, call.agent) if call.proposal_id else None
+    except Unread:
+        return dict(FOR_EVER)
     waits = first is not None and first.id != call.id and first.cancelled_at_ms is None
     calls = {first.id: first.deadline_ms} if first is not None and waits else {}
     return {"calls": calls, "more_until_ms": 0}
@@ -241,7 +286,3 @@ def _those_before(tx: Transaction, call: Asked) -> dict[str, Any]:
 
 def _flag(asked_id: str) -> str:
     return f"aap:{asked_id}"
-
-
-def _together(call: Asked) -> str:
-    return f"aap-calls:{call.proposal_id}"

@@ -17,10 +17,13 @@ _MOST: Final = 32
 
 def keep(tx: Transaction, agent: str, asked_id: str, call: Mapping[str, Any]) -> None:
     """Store a denied call in the place of the agent's oldest one."""
-    ids, place = _places(tx, agent)
+    ids, oldest = _places(tx, agent)
+    # One that is there and comes again can no longer be read where it stands.
+    place = ids.index(asked_id) if asked_id in ids else oldest
     ids[place : place + 1] = [asked_id]
     tx.flags.put(_slot(agent, place), dict(call))
-    tx.flags.put(_index(agent), {"ids": ids, "next": (place + 1) % _MOST})
+    after = (oldest + 1) % _MOST if place == oldest else oldest
+    tx.flags.put(_index(agent), {"ids": ids, "next": after})
 
 
 def kept(tx: Transaction, agent: str, asked_id: str) -> Mapping[str, Any] | None:
@@ -28,13 +31,17 @@ def kept(tx: Transaction, agent: str, asked_id: str) -> Mapping[str, Any] | None
     ids, _ = _places(tx, agent)
     if asked_id not in ids:
         return None
-    found: Mapping[str, Any] | None = tx.flags.get(_slot(agent, ids.index(asked_id)))
-    return found
+    found = tx.flags.get(_slot(agent, ids.index(asked_id)))
+    return found if isinstance(found, Mapping) else None
 
 
 def _places(tx: Transaction, agent: str) -> tuple[list[str], int]:
-    index = tx.flags.get(_index(agent)) or {"ids": [], "next": 0}
-    return list(index["ids"]), index["next"]
+    """Return the ids of the kept calls, and the next place; nothing if somebody wrote over them."""
+    match tx.flags.get(_index(agent)):
+        case {"ids": [*ids], "next": int(place)} if len(ids) <= _MOST and 0 <= place <= len(ids):
+            return list(map(str, ids)), place
+        case _:
+            return [], 0
 
 
 def _index(agent: str) -> str:
