@@ -32,6 +32,10 @@ _PAUSE_S: Final = 0.001
 #: How often it is tried after a process did not release the lock in time before.
 _FEW_TRIES: Final = 50
 _LEFT: Final = "Stops in %s that wait for a bot of another database, and are left to it: %d."
+_TORN: Final = (
+    "Lines of %s that are no stop: %d. They stand in %s now. A ❌ or a freeze may have been kept "
+    "there: look at them, and say it again where it still holds."
+)
 _MAY_BE_OURS: Final = (
     "Stops in %s that name another database: %d. This one does not know how it was named, so they "
     "are carried out here, and left there for that one too."
@@ -45,9 +49,10 @@ class FileSpool:
     file. A stop for the other database decides nothing in this one, where its id may belong to
     another proposal, and stays in the file.
 
-    A line that a dying process left half written is a stop that nobody was told is kept. It is
-    moved to `<file>.torn` when the spool is opened, for a person to look at; if that cannot be
-    done, it is skipped.
+    A line that a dying process left half written is a stop that nobody was told is kept. A line
+    that a disk or a person changed may be one of which somebody was. Either is moved to
+    `<file>.torn` when the spool is opened, for a person to look at, and that is logged; if it
+    cannot be done, the line is skipped.
     """
 
     def __init__(
@@ -228,6 +233,7 @@ class FileSpool:
             before = aside.read_bytes() if aside.exists() else b""
             write_whole(aside, before + written(torn))
             write_whole(self.path, written([line for line in lines if line not in torn]))
+            log.error(_TORN, self.path, len(torn), aside)
         except OSError as error:
             log.error("%s holds %d lines that are no stop: %s", self.path, len(torn), error)
 

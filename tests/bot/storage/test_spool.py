@@ -140,6 +140,21 @@ def test_a_line_that_is_no_stop_keeps_the_bot_from_nothing(path: Path, line: byt
     assert path.with_name("spool.jsonl.torn").read_bytes() == line + b"\n"
 
 
+def test_a_stop_that_a_disk_changed_is_told_and_named(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Somebody was told that it is kept, and nobody that it is lost."""
+    FileSpool(path).keep(STOPS[0])
+    path.write_bytes(path.read_bytes().replace(b'"', b"\xa2", 1))
+
+    assert FileSpool(path).kept() == []
+    assert FileSpool(path).kept() == []
+
+    [told] = caplog.records
+    assert "that are no stop: 1. They stand in" in told.getMessage()
+    assert f"{path}.torn" in told.getMessage()
+
+
 def test_a_kind_that_nobody_knows_is_no_stop(path: Path) -> None:
     FileSpool(path).keep(STOPS[0] | {"kind": "robot"})
 
