@@ -159,7 +159,7 @@ def _told(mark: Path) -> _Told | None:
     None if no program is found.
     """
     number, _, birth = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
-    if number.isdigit() and birth.strip():
+    if number.isdecimal() and birth.strip():
         return _Told(int(number), birth.strip())
     return _found(mark.resolve())
 

@@ -50,7 +50,7 @@ class History:
         document does not count here. `but` are messages that are known already. If the newest page
         has no card, the messages from `since_ms` on are read: a card comes soon after its proposal.
         """
-        known = {int(each) for each in but if each.isdigit()}
+        known = {int(each) for each in but if each.isdecimal()}
 
         def one_of(messages: Sequence[discord.Message]) -> Found | None:
             unknown = (m for m in messages if m.id not in known and m.author.id == self._rest.me)

@@ -190,7 +190,7 @@ class Rest:
         return asking.result() if asking.done() and not asking.cancelled() else None
 
     async def _asked_member(self, account: str) -> bool | None:
-        if not account.isdigit():
+        if not account.isdecimal():
             return False
         try:
             async with spoken_to("asking for a member"):
