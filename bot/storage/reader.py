@@ -44,6 +44,8 @@ class Readers:
 
 
 def _on_snapshot(view: Callable[[Transaction], T], plain: sqlite3.Connection) -> T:
+    if plain.in_transaction:  # the end of a former view failed, as it may without memory
+        plain.execute(QUERIES["roll_back"])
     plain.execute(QUERIES["begin_reading"])
     try:
         transaction = SqliteTransaction(plain)

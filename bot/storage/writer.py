@@ -7,12 +7,13 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
+from bot.storage.committing import commit
 from bot.storage.connection import Connection
+from bot.storage.job import STOPPED, Job
 from bot.storage.place import Place, held_by
 from bot.storage.queries import PRAGMAS, QUERIES
 from bot.storage.remedies import remedy, said
@@ -35,37 +36,6 @@ _OF_THE_ROW: Final = (
 _NOT_BOUND: Final = "Error binding parameter"
 #: More units than this are not kept waiting for each other's commit.
 MOST_IN_A_COMMIT: Final = 64
-
-
-@dataclass(slots=True)
-class Job:
-    """A unit that waits or has run, with the future on which its caller waits.
-
-    It is made on the event loop, run and filled in on the writer's thread, and answered on the
-    loop.
-    """
-
-    unit: Callable[[Transaction], Any]
-    answer: asyncio.Future[Any]
-    value: Any = None
-    error: BaseException | None = None
-
-    def fail(self, error: BaseException) -> None:
-        """Record why nothing of the unit remains; the first error counts."""
-        self.value, self.error = None, self.error or error
-
-    def reply(self) -> None:
-        """Answer the caller, unless it was cancelled and nobody waits any more."""
-        if self.answer.done():
-            return
-        if self.error is None:
-            self.answer.set_result(self.value)
-        elif isinstance(self.error, asyncio.CancelledError):
-            self.answer.cancel()
-        elif isinstance(self.error, StopIteration):
-            self.answer.set_exception(RuntimeError("a unit raised StopIteration"))
-        else:
-            self.answer.set_exception(self.error)
 
 
 class Writer:
@@ -122,9 +92,10 @@ class Writer:
         side_file = SideFile(plain, self._place, left_over=self._left_over_before)
         last = False
         while not last:
-            jobs, last = self._next_jobs(side_file.idle_s())
-            waiting = jobs
+            jobs: list[Job] = []
             try:
+                jobs, last = self._next_jobs(side_file.idle_s())
+                waiting = jobs
                 if self._hurried:
                     plain.execute(PRAGMAS["hurry"])
                 while waiting and not self._is_lost(plain, waiting):
@@ -134,16 +105,21 @@ class Writer:
                     side_file.cover()
                 side_file.empty(self._patience())
             except BaseException as error:
-                log.error("the store stopped: %s", located(error))
-                self.broken = f"The store stopped ({type(error).__name__})."
+                self.broken = STOPPED  # first: without memory what follows fails as well
                 self._closed = True
-                left_over = self._left_over()
-                jobs += left_over
-                for job in (*waiting, *left_over):
-                    job.fail(StoreUnavailable(self.broken))
+                self._break(jobs, error)
                 raise
             finally:
                 self._reply(jobs)
+
+    def _break(self, jobs: list[Job], error: BaseException) -> None:
+        """Fail what is not committed of `jobs` and all that still wait, and say why."""
+        jobs += self._left_over()
+        log.error("the store stopped: %s", located(error))
+        self.broken = f"The store stopped ({type(error).__name__})."
+        for job in jobs:
+            if not job.is_durable:
+                job.fail(StoreUnavailable(self.broken))
 
     def _next_jobs(self, wait_s: float | None) -> tuple[list[Job], bool]:
         """Wait for one job, `wait_s` seconds at most, and take the others that wait already.
@@ -209,7 +185,7 @@ def _commit_together(
             if not plain.in_transaction:
                 # SQLite itself rolled the transaction back, as it may when the disk is full.
                 raise _cause_of(job)
-        plain.execute(QUERIES["roll_back" if not marked and ran[0].error else "commit"])
+        _end(plain, ran, marked=marked)
     except (sqlite3.Error, MemoryError) as error:
         transaction.forget()
         if plain.in_transaction:
@@ -219,6 +195,16 @@ def _commit_together(
                 job.fail(_unavailable(error, job.unit))
         return len(ran) or len(jobs)
     return len(ran)
+
+
+def _end(plain: sqlite3.Connection, ran: Sequence[Job], *, marked: bool) -> None:
+    """End the transaction of these jobs; those that did not fail are durable then."""
+    if not marked and ran[0].error:
+        plain.execute(QUERIES["roll_back"])
+        return
+    commit(plain)
+    for job in ran:
+        job.is_durable = True
 
 
 def _run_unit(

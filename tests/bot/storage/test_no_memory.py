@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -61,3 +63,54 @@ async def test_sqlite_without_memory_takes_nothing_and_goes_on_with_the_next(
 async def test_a_view_without_memory_is_one_that_cannot_be_read_now(store: SqliteStore) -> None:
     with pytest.raises(StoreUnavailable, match=f"cannot be read: {NO_MEMORY}"):
         await store.read(lacks_memory)
+
+
+async def test_a_view_whose_end_fails_keeps_no_later_view_from_being_read(
+    store: SqliteStore,
+) -> None:
+    denied: list[str] = []
+
+    def once(_action: int, what: str | None, *_: str | None) -> int:
+        if what != "ROLLBACK" or denied:
+            return sqlite3.SQLITE_OK
+        denied.append(what)
+        return sqlite3.SQLITE_DENY
+
+    def view(tx: Transaction) -> None:
+        tx.audit.connection.set_authorizer(once)  # type: ignore[attr-defined]
+
+    with pytest.raises(StoreUnavailable, match="not authorized"):
+        await store.read(view)
+
+    await store.write(lambda tx: tx.flags.put("newer", 1))
+    read = [await store.read(lambda tx: tx.flags.get("newer")) for _ in range(4)]
+    assert read == [1, 1, 1, 1]
+
+
+class Untold(sqlite3.Error):
+    """An error over which even its own handling fails, as without memory."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
+async def test_what_was_not_committed_is_never_answered_as_done_even_if_no_error_can_be_told(
+    store: SqliteStore,
+) -> None:
+    def unit(tx: Transaction) -> None:
+        tx.flags.put("lost", 1)
+        raise Untold
+
+    log = logging.getLogger("signoff.storage")
+    log.addFilter(lacks_memory)
+    try:
+        with pytest.raises(StoreUnavailable, match="The store stopped"):
+            await store.write(unit)
+    finally:
+        log.removeFilter(lacks_memory)
+
+    with pytest.raises(StoreUnavailable, match="The store stopped"):
+        store.check_serving()
+    with pytest.raises(StoreUnavailable, match="The store stopped"):
+        await store.write(lambda tx: None)
+    assert await store.read(lambda tx: tx.flags.get("lost")) is None
