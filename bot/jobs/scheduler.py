@@ -17,6 +17,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
 from bot.jobs.job import Job
+from bot.process.cancelling import being_cancelled
 from lifecycle.located import located
 from lifecycle.ports import Clock, RowAtFault, StoreUnavailable
 from lifecycle.workflow import Workflow
@@ -55,7 +56,11 @@ class Round:
         self.running = False
 
     async def run(self) -> None:
-        """Run one round, unless the pause after a failure is not over. It never raises."""
+        """Run one round, unless the pause after a failure is not over.
+
+        It raises only if its task is cancelled. A library may raise CancelledError for reasons of
+        its own, and that is a failure as any other.
+        """
         pauses = self._clock.now_ms() < self._not_before_ms
         if self.running or (pauses and not self._taken_again()):
             return
@@ -68,7 +73,9 @@ class Round:
                 self._back_off(met[0])
             else:
                 self._well()
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if being_cancelled():
+                raise
             self._back_off(error)
         finally:
             self.running = False
@@ -102,7 +109,7 @@ class Round:
         while self._undone:
             self._troubles.step_mended(self._undone.pop(), self.job.name)
 
-    def _back_off(self, error: Exception) -> None:
+    def _back_off(self, error: BaseException) -> None:
         self._failures += 1
         self._tell(error)
         failed = isinstance(error, StoreUnavailable)
@@ -121,7 +128,7 @@ class Round:
             pause_s,
         )
 
-    def _tell(self, error: Exception) -> None:
+    def _tell(self, error: BaseException) -> None:
         """Tell people of what keeps failing; a failing store is told of once for all jobs.
 
         `known`: people have been told already that the store takes nothing.

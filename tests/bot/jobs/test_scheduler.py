@@ -158,6 +158,26 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
     assert "hunter2" not in caplog.text
 
 
+async def test_a_round_that_a_library_cancels_is_a_failure_of_which_people_are_told(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, began_ms = FakeClock(), []
+
+    async def cut_off(_workflow: object) -> int:
+        began_ms.append(clock.ms)
+        raise asyncio.CancelledError
+
+    round_ = Round(Job("cut", "doing its work", 1, cut_off), world.workflow, clock)
+    for _ in range(100):
+        await asyncio.create_task(round_.run())
+        clock.ms += 1000
+        world.clock.advance(1)
+
+    assert [(b - a) // 1000 for a, b in pairwise(began_ms)][:4] == [2, 4, 8, 16]
+    assert "The job cut failed (CancelledError at jobs/test_scheduler.py:" in caplog.text
+    assert "Doing its work failed" in "".join(world.notifier.alerts)
+
+
 async def test_what_waits_for_a_store_goes_on_once_that_takes_everything_again(
     tmp_path: Path,
 ) -> None:
