@@ -7,6 +7,7 @@ does not end in time.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import logging
 import os
@@ -64,11 +65,20 @@ def cut_short(code: int, least_s: float = 0.0) -> NoReturn:
     # This runs the functions registered with atexit, by which our outlets write what waits. Python
     # has no public name for it.
     writing = getattr(atexit, "_run_exitfuncs", logging.shutdown)
-    with suppress(RuntimeError):  # if no thread can be started, the process ends at once
-        thread = threading.Thread(target=writing, daemon=True)
-        thread.start()
-        thread.join(max(least_s, left_s(WRITTEN_S)))
-    os._exit(code)
+    written = threading.Event()
+
+    def write() -> None:
+        try:
+            writing()
+        finally:
+            written.set()
+
+    try:  # if no thread can be started, the process ends at once
+        # `Thread.start` waits for ever for a thread that has no memory to begin with.
+        _thread.start_new_thread(write, ())
+        written.wait(max(least_s, left_s(WRITTEN_S)))
+    finally:
+        os._exit(code)
 
 
 @contextmanager
