@@ -141,7 +141,7 @@ def path_of_lock(database: Path) -> Path:
 def number_in(written: bytes) -> int | None:
     """Return the process number in the first line of a lock file, None if there is none."""
     number = written.partition(b"\n")[0].strip()
-    return int(number) if number.isdecimal() else None
+    return int(number) if number.isdigit() else None  # of bytes: ASCII digits alone
 
 
 def birth_in(written: bytes) -> str | None:
