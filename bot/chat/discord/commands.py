@@ -20,7 +20,7 @@ from bot.chat.commands.typed import typed
 from bot.chat.discord.files import attached, file_payload
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Outgoing, Rest
-from bot.chat.discord.settings import SURFACE, DiscordSettings
+from bot.chat.discord.settings import PREFIX, SURFACE, DiscordSettings
 from bot.chat.hearing.notes import Notes
 from bot.chat.hearing.senders import sender_of, stranger
 from bot.chat.showing.answering import Answers
@@ -31,7 +31,6 @@ from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.discord")
 
-_PREFIX: Final = "!"
 #: Kinds of messages that somebody wrote. Of any other kind Discord writes the words, in somebody's
 #: name: whoever gives a thread a new name has said nothing.
 _WRITTEN: Final = frozenset(
@@ -45,8 +44,8 @@ _WRITTEN: Final = frozenset(
 def command_text(content: str, me: int | None) -> str | None:
     """Return what stands behind `!` or the bot's mention, exactly as typed; None without one."""
     bare = content.lstrip()
-    if bare.startswith(_PREFIX):
-        return bare[len(_PREFIX) :]
+    if bare.startswith(PREFIX):
+        return bare[len(PREFIX) :]
     if me is None:
         return None
     found = re.search(rf"<@!?{me}>", content)

@@ -9,9 +9,10 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.commands.as_typed import as_typed
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
-from bot.chat.discord.settings import SURFACE
+from bot.chat.discord.settings import PREFIX, SURFACE
 from bot.chat.hearing.inbox import Payload
 from bot.chat.hearing.incoming import Incoming, hint_of
 from bot.chat.hearing.looks import Looks
@@ -81,7 +82,8 @@ class Hints:
         who = hint.sender.id or f"<@{hint.sender.account}>"
         # A message in another channel cannot be replied to from ours.
         message_id = int(hint.message_id) if hint.reply.code != "wrong_place" else None
-        words = f"{who}: {literal(hint.reply.words)}{await self._where_it_stands(hint)}"
+        told = as_typed(hint.reply.words, PREFIX, hint.reply.proposal_id)
+        words = f"{who}: {literal(told)}{await self._where_it_stands(hint)}"
         await self._write(self._settings.channel, message_id, words)
 
     async def _forgotten(self, hint: Hint) -> None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 
+from bot.chat.commands.as_typed import as_typed
 from bot.chat.discord.calling import nonce_of
 from bot.chat.discord.render import Said, document_message, literal, words_message
 from bot.chat.discord.rest import Outgoing, Rest
+from bot.chat.discord.settings import PREFIX
 from bot.chat.surface import SurfaceFailed, once
 from lifecycle.records import Message
 
@@ -33,6 +35,8 @@ class Saying:
             text = f"{before} {literal(str(body.get('proposal_id')))} is approved; its permit waits"
             await self._rest.send(Outgoing(text=f"{text} at the HTTP door.", nonce=nonce))
         elif isinstance(words, str):
+            if message.kind == "announcement":
+                words = as_typed(words, PREFIX, message.proposal_id)
             said = words_message(words, before)
             return str(await self._rest.send(Outgoing(said.text, file=said.file(), nonce=nonce)))
         else:

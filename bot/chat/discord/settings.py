@@ -20,6 +20,8 @@ from bot.config.surfaces import token_fault
 from bot.expected import SettingRefused
 
 SURFACE: Final = "discord"
+#: What stands before a typed command; a mention of the bot may stand there instead.
+PREFIX: Final = "!"
 #: Every outgoing call says whom it may ping: nobody.
 NOBODY: Final = discord.AllowedMentions.none()
 #: What the bot needs in its channel, by discord.py's name and by the name in Discord's settings.

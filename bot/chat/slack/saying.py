@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 
+from bot.chat.commands.as_typed import as_typed
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.answers import document_said
 from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.desk import Desk
-from bot.chat.slack.render import words_message
+from bot.chat.slack.render import PREFIX, words_message
 from bot.chat.slack.text import escape
 from bot.chat.surface import once
 from lifecycle.ports import Transaction
@@ -36,6 +37,8 @@ async def said(desk: Desk, message: Message) -> str | None:
         waits = f"{message.recipient}: {message.body.get('proposal_id')} is approved; its "
         await _in_thread(desk, message, key, escape(f"{waits}permit waits at the HTTP door."))
     elif isinstance(words, str):
+        if message.kind == "announcement":
+            words = as_typed(words, PREFIX, message.proposal_id)
         told = f"{message.recipient}: {words}" if message.recipient else words
         return await _words(desk, key, told, f"{message.kind}-{message.created_at_ms}.txt")
     else:

@@ -162,7 +162,7 @@ async def test_whose_newer_approval_a_taking_back_withdraws_that_waited_is_told(
     unsaid.times = 0
     await all_worked(two)
     assert await counting(two, proposal_id) == []
-    words = f"Where that still holds, type: approve {proposal_id}"
+    words = f"Where that still holds, type: !approve {proposal_id}"
     await until(lambda: any(words in said for said in two.server.said()), "told")
 
 
