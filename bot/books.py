@@ -16,7 +16,7 @@ from bot.clocks.clock import SystemClock
 from bot.config import Config
 from bot.process.age import STEP_S, is_born
 from bot.storage import open_reader, open_store
-from bot.storage.connection import CannotOpen
+from bot.storage.connection import CannotOpen, remains_of
 from bot.storage.lock import birth_in, number_in, path_of_lock
 from bot.storage.note import note_beside
 from bot.storage.opening import undisturbed
@@ -66,6 +66,8 @@ def no_database(config: Config) -> str | None:
         return None
     if pid := running_pid(config):
         return f"There is no database {file} any more, although process {pid} works with it."
+    if remains := remains_of(file):
+        return remains
     return (
         f"There is no database {file}: nothing was ever written here, or its folder is not the "
         "right one."

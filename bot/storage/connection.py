@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 
 import aiosqlite
 
+from bot.storage.logged_pages import LOG_HEAD
 from bot.storage.queries import PRAGMAS
 from bot.storage.remedies import remedy
 
@@ -170,9 +171,10 @@ def _made_ready(path: Path) -> None:
     """Create a missing database file readable by its owner only: it will hold mails and parameters.
 
     An existing file is left as it is, with a warning if it is empty. Raises CannotOpen if a restore
-    was interrupted before the copy got the name of the database.
+    was interrupted before the copy got the name of the database, or if the log is of another one.
     """
     if path.exists():
+        _refuse_strange_log(path)
         if not path.stat().st_size:  # truncated, or left by a start that got no further
             log.warning(
                 "The database %s is an empty file. Where proposals stood in it they are gone: stop "
@@ -180,22 +182,57 @@ def _made_ready(path: Path) -> None:
                 path,
             )
         return
-    if half := half_restored(path):
-        raise CannotOpen(half)
+    if remains := remains_of(path):
+        raise CannotOpen(remains)
     with suppress(OSError):  # SQLite will report what is wrong with the folder
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
-def half_restored(path: Path) -> str | None:
-    """Return words if a restore ended before the copy got the name of the database `path`, which is
-    missing; else None."""
+def remains_of(path: Path) -> str | None:
+    """Return what the database `path`, which is missing, left behind, and what to do; None if it
+    left nothing.
+
+    That is a copy of a restore that ended too early, or the newest commits: SQLite would delete
+    them with an empty file beside them.
+    """
     half = path.with_name(path.name + RESTORED)
-    if not half.exists():
-        return None
-    return (
-        f"There is no database {path}, but {half.name} of a restore that did not come to its "
-        "end. Run signoff restore again, or move that file away to begin empty."
-    )
+    if half.exists():
+        return (
+            f"There is no database {path}, but {half.name} of a restore that did not come to its "
+            "end. Run signoff restore again, or move that file away to begin empty."
+        )
+    if _holds_commits(commits := _log_of(path)):
+        return (
+            f"There is no database {path}, but {commits.name}, which holds its newest commits. Put "
+            "back the very file that was there, or bring a copy back with: signoff restore FILE. "
+            "To begin empty, move that file away."
+        )
+    return None
+
+
+def _refuse_strange_log(path: Path) -> None:
+    """Raise CannotOpen if the log beside the database is of another one.
+
+    A file in any other mode than WAL has none. It was put in the place of a database whose bot had
+    died: SQLite would apply the commits of that one to it, and mix the two. Call it before this
+    process has a connection: to close the file would release the locks of that one.
+    """
+    commits = _log_of(path)
+    if _mode_of(path) not in (b"", _WAL_MODE) and _holds_commits(commits):
+        raise CannotOpen(
+            f"{path} was put in the place of another database: {commits.name} beside it holds "
+            f"commits of that one. Move {path.name} away, and bring it back from there with: "
+            "signoff restore FILE"
+        )
+
+
+def _log_of(path: Path) -> Path:
+    found = path.resolve()
+    return found.with_name(found.name + "-wal")
+
+
+def _holds_commits(log_file: Path) -> bool:
+    return log_file.exists() and log_file.stat().st_size > LOG_HEAD
 
 
 def _set_up(

@@ -42,8 +42,10 @@ def remedy(error: Exception, path: Path | None = None) -> str:
             return (
                 f" Its newest commits are missing: {path.name}-wal was removed or emptied, or not "
                 "copied with it. Where a bot runs with it, stop that with SIGTERM, which writes "
-                "what it still holds into the database, and start it again. Make copies with: "
-                "signoff backup FILE"
+                "what it still holds into the database. If the file was removed, that is all: "
+                "start it again. If it was emptied, commits are lost: see with signoff audit "
+                "verify what is left, and bring a copy back with: signoff restore FILE. Make "
+                "copies with: signoff backup FILE"
             )
         case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_FULL:
             return " If its disk is full, free some of it; else the disk itself may be failing."

@@ -175,3 +175,19 @@ def test_a_freeze_with_an_option_without_its_value_says_which(
 
     assert (done.returncode, words[-1] in done.stderr) == (2, True)
     assert "requires an argument" in done.stderr
+
+
+def test_a_restore_that_ended_halfway_is_told_wherever_the_database_is_missed(
+    moved_in: House,
+) -> None:
+    """Only the start said so; to whoever looked, nothing had ever been written here."""
+    file = moved_in.folder / "data/signoff.db"
+    assert moved_in.run("backup", "copy.db").returncode == 0
+    file.rename(file.with_name("signoff.db.restored"))
+
+    for words in (("status",), ("pending",), ("freeze", "fire"), ("audit", "verify")):
+        done = moved_in.run(*words)
+        assert "Run signoff restore again" in done.stdout + done.stderr, words
+
+    assert moved_in.run("restore", "copy.db").returncode == 0
+    assert "FROZEN" in moved_in.run("status").stdout

@@ -72,6 +72,19 @@ async def test_a_log_that_was_removed_under_a_running_bot_is_named_with_what_to_
     assert "disk is full" not in str(refused.value)
 
 
+async def test_a_log_that_was_emptied_is_named_with_a_remedy_that_loses_no_more(
+    database: Path,
+) -> None:
+    """To start again was all that was said: what the lost commits had begun would begin anew."""
+    store = await SqliteStore.open(database)
+    await store.write(lambda tx: tx.flags.put("noted", 1))
+    os.truncate(database.with_name("signoff.db-wal"), 0)
+
+    with pytest.raises(CannotOpen, match=r"emptied, commits are lost: .* signoff restore FILE"):
+        await open_reader(URL, database.parent)
+    await store.close()
+
+
 @pytest.mark.parametrize("sides", [[], ["-shm"]], ids=["alone", "with its index"])
 async def test_a_copy_without_its_log_is_told_how_copies_are_made(
     tmp_path: Path, sides: list[str]

@@ -1,0 +1,92 @@
+"""The log of a bot that died is neither applied to another file nor deleted with an empty one."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.storage import CannotOpen
+from bot.storage.connection import open_plain
+from bot.storage.copies import back_up, bring_back
+from bot.storage.sqlite import SqliteStore
+from tests.builders import a_document, a_proposal
+
+
+async def adds(store: SqliteStore, name: str) -> None:
+    await store.write(lambda tx: tx.proposals.add(a_proposal(a_document(proposal_id=name))))
+
+
+@pytest.fixture
+async def died(tmp_path: Path) -> Path:
+    """A folder with the database of a bot that was killed, and an older copy of it."""
+    living, dead = tmp_path / "living", tmp_path / "dead"
+    living.mkdir()
+    dead.mkdir()
+    store = await SqliteStore.open(living / "signoff.db")
+    await adds(store, "p1")
+    back_up(living / "signoff.db", dead / "copy.db")
+    await adds(store, "p2")
+    for side in ("", "-wal"):
+        shutil.copy(living / f"signoff.db{side}", dead)
+    await store.close()
+    return dead / "signoff.db"
+
+
+def moved(file: Path, name: str) -> Path:
+    return file.rename(file.with_name(name))
+
+
+def names(database: Path) -> list[str]:
+    with closing(open_plain(database, writing=False)) as plain:
+        return [row[0] for row in plain.execute("SELECT proposal_id FROM proposals ORDER BY 1")]
+
+
+async def test_a_copy_that_is_put_beside_the_log_of_another_database_is_refused_and_stays_whole(
+    died: Path,
+) -> None:
+    """The bot started on a mixture of the two, and did again what the copy did not know."""
+    shutil.copy(died.with_name("copy.db"), died)
+    with pytest.raises(CannotOpen, match=r"Move signoff\.db away.*: signoff restore FILE"):
+        await SqliteStore.open(died)
+
+    away = moved(died, "away.db")
+    assert bring_back(away, died) is None
+    assert names(died) == ["p1"]
+
+
+async def test_newest_commits_without_their_database_are_not_deleted_by_a_start(
+    died: Path,
+) -> None:
+    away = moved(died, "away.db")
+    with pytest.raises(CannotOpen, match="Put back the very file that was there"):
+        await SqliteStore.open(died)
+
+    moved(away, died.name)
+    store = await SqliteStore.open(died)
+    await store.close()
+    assert names(died) == ["p1", "p2"]
+
+
+async def test_newest_commits_without_their_database_do_not_mix_with_a_copy_that_is_restored(
+    died: Path,
+) -> None:
+    moved(died, "away.db")
+    bring_back(died.with_name("copy.db"), died)
+    assert names(died) == ["p1"]
+
+
+async def test_whoever_begins_empty_moves_the_log_away(died: Path) -> None:
+    moved(died, "away.db")
+    moved(died.with_name("signoff.db-wal"), "log")
+    store = await SqliteStore.open(died)
+    await store.close()
+    assert names(died) == []
+
+
+async def test_what_was_there_before_its_bot_died_opens_as_ever(died: Path) -> None:
+    store = await SqliteStore.open(died)
+    await store.close()
+    assert names(died) == ["p1", "p2"]
