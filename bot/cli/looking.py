@@ -216,19 +216,20 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     signoff status --json | jq -e '.running and .unwritten == null and .attention == []'
     """
     loaded = best_config_of(context, config)
-    from bot.books import look, running_pid, said_by_running
+    from bot.books import look, no_database, running_pid, said_by_running
     from bot.chat.commands.status import status_reply
     from bot.status_told import OTHERS, Running, health_of, spooled, status_json
-    from bot.storage.identity import known_of
+    from bot.storage.identity import Known, known_of
     from bot.storage.stop_lines import stops_of
     from lifecycle.stops.spooling import is_freeze
 
     waiting = spooled(loaded)
     pid = running_pid(loaded)
     running = None if pid is None else Running(pid, said_by_running(loaded))
+    taken_away = running is not None and no_database(loaded) is not None  # its name with it
 
     def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:
-        stops = stops_of(waiting, known_of(tx))
+        stops = stops_of(waiting, Known(None, forgotten=True) if taken_away else known_of(tx))
         lines = health_of(tx, now_ms, loaded, running, stops)
         if others := len(waiting) - len(stops):
             lines = [*lines, OTHERS.format(others)]

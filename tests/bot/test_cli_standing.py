@@ -191,3 +191,17 @@ async def test_a_bot_that_only_agents_reach_has_no_surface_and_status_says_so(bo
     by_hand(bot.config.database_file, f"INSERT INTO flags VALUES ('surfaces', '{seen}')")
 
     assert "1970-01-01 00:00:00 UTC:\nnone: HTTP is on alone\n" in (await status(bot))[1]
+
+
+async def test_status_tells_what_stops_hold_also_while_the_database_is_taken_away(bot: App) -> None:
+    """They were told as those of another database, and the machine's answer had none of them."""
+    await submits_p1(bot)
+    file = bot.config.database_file
+    away = file.rename(file.with_name("away.db"))
+    assert (await bot.workflow.reject("p1", ANA, "no")).words.startswith("Kept")
+    found, words = await status(bot)
+    away.rename(file)
+
+    assert found["held"] == {"everything": False, "proposals": ["p1"]}
+    assert "Held, until a stop can be carried out: p1" in words
+    assert "another database" not in words
