@@ -39,7 +39,9 @@ _TOO_LATE: Final = (
     "The store took too long to say that this was written down, or the machine slept: what was "
     "checked may not hold any more, and the window has begun long ago. Propose it again."
 )
-_GONE: Final = "is no longer configured."
+_GONE: Final = "is no longer configured"
+#: A retry alone would only say the same again.
+_PUT_BACK: Final = ": put it back into the config before a retry."
 _ELSEWHERE: Final = (
     ", so it might take back something else, or nothing: put the former config back before a "
     "retry, which calls it as it is by then."
@@ -140,7 +142,7 @@ class Carrier:
             tool_policy = self.world.law.policy.tools[proposal.tool]
             tool = self.world.toolbox.tool(proposal.tool)
         except KeyError:
-            return _not_called(called, f"{proposal.tool} {_GONE}")
+            return _not_called(called, _gone(proposal, called))
         try:
             return tool, call_of(proposal, called, token, tool_policy)
         except ValueError:
@@ -164,7 +166,7 @@ class Carrier:
     def _objection_of_law(self, proposal: Proposal, called: Execution) -> str | None:
         tool_policy = self.world.law.policy.tools.get(proposal.tool)
         if tool_policy is None:
-            return f"{proposal.tool} {_GONE}"
+            return _gone(proposal, called)
         if called.verb is not Verb.ROLL_BACK and configured_tier(tool_policy) is Tier.BLOCK:
             return f"{proposal.tool} may not be used any more."
         begun_for_ms = self.world.clock.now_ms() - called.began_at_ms
@@ -242,6 +244,12 @@ class Carrier:
         except PermitRefused as error:
             return str(error)
         return None
+
+
+def _gone(proposal: Proposal, called: Execution) -> str:
+    """Say that the config has no such tool; whoever goes on with what has begun needs it back."""
+    ends = called.verb is Verb.EXECUTE
+    return f"{proposal.tool} {_GONE}{'.' if ends else _PUT_BACK}"
 
 
 def call_of(proposal: Proposal, called: Execution, token: str, tool: ToolPolicy) -> Call:

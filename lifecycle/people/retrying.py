@@ -104,7 +104,7 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     """Raise ReviewRefused if execute or commit must not be called again, now or ever."""
     tool = moment.policy.tools.get(proposal.tool)
     if tool is None or configured_tier(tool) is Tier.BLOCK:
-        raise ReviewRefused("tool_blocked", f"{proposal.tool} may not be used any more.")
+        raise ReviewRefused("tool_blocked", _taken_away(proposal, gone=tool is None))
     if proposal.execution is not None and proposal.execution.by_agent:
         raise ReviewRefused(
             "permit_already_consumed",
@@ -136,6 +136,18 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     _still_asked_for(moment, proposal, tool)
     _still_taken(proposal, tool)
     _may_begin_anew(moment, proposal)
+
+
+def _taken_away(proposal: Proposal, *, gone: bool) -> str:
+    """Say that the config has no such tool any more, or has it as BLOCK, and what can be done."""
+    words = f"{proposal.tool} may not be used any more, so it is not called again."
+    if proposal.attention is Attention.COMMIT_FAILED:
+        first = "Put it back into the config, and retry or" if gone else "To discard the stage:"
+        return f"{words} {first} roll-back {proposal.proposal_id} <reason>"
+    return (
+        f"{words} Find out what happened, then settle {proposal.proposal_id} happened | "
+        "did-not-happen"
+    )
 
 
 def _still_asked_for(moment: Moment, proposal: Proposal, tool: ToolPolicy) -> None:

@@ -221,9 +221,9 @@ def _rolling_back(proposal: Proposal) -> str:
     proposal_id = proposal.proposal_id
     if proposal.attention is Attention.ROLLBACK_INCOMPLETE:
         ways = f"retry {proposal_id}, or where that was done by hand: settle {proposal_id} happened"
-        return f"{proposal_id} is not taken back, or only in part: {ways}"
+        return f"{proposal_id} is not taken back, or only in part. A reviewer can: {ways}"
     if proposal.attention is Attention.OUTCOME_UNKNOWN:
-        look = f"look, then: settle {proposal_id} happened | did-not-happen"
+        look = f"a reviewer looks, then: settle {proposal_id} happened | did-not-happen"
         return f"Whether {proposal_id} was rolled back is not known; {look}"
     return f"{proposal_id} is being rolled back."
 
@@ -283,7 +283,7 @@ def _kept_words(proposal: Proposal) -> str:
     execution, proposal_id = proposal.execution, proposal.proposal_id
     if execution is None or execution.outcome is Outcome.RUNNING:
         return "Kept: it is taken back as soon as the tool's answer is known."
-    look = f"Look, then: settle {proposal_id} happened | did-not-happen"
+    look = f"A reviewer looks, then: settle {proposal_id} happened | did-not-happen"
     if execution.verb is Verb.EXECUTE:
         return f"Kept: whether it was done is not known; if it was, it is taken back. {look}"
     return (

@@ -95,8 +95,8 @@ async def test_nobody_is_told_of_a_roll_back_in_part_where_nothing_was_taken_bac
 
     reply = await world.rejects("ben", mail)
     assert reply.words == (
-        f"{mail} is not taken back, or only in part: retry {mail}, or where that was done by "
-        f"hand: settle {mail} happened"
+        f"{mail} is not taken back, or only in part. A reviewer can: retry {mail}, or where that "
+        f"was done by hand: settle {mail} happened"
     )
 
 
