@@ -20,7 +20,8 @@ def expiry_of(proposal: Proposal) -> tuple[str, str]:
     if proposal.permit_waits:
         words = f"The permit was not redeemed by {when}; nothing was run. Submit a new proposal."
         return "permit_expired", words
-    return "expired", f"Expired at {when}; nothing was run. Ask the proposer to submit again."
+    words = f"Expired at {when}; nothing was run. The proposer may submit again, under a new id."
+    return "expired", words
 
 
 def as_seen(proposal: Proposal, now_ms: int) -> Proposal:

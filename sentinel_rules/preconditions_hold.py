@@ -158,11 +158,20 @@ def _identity(value: Any) -> tuple[str, Any]:
     return kind, canonical_bytes(value) if kind in ("object", "list") else value
 
 
+def _never(condition: Precondition, searches: Searches) -> str | None:
+    """Return in words why this is false whatever a source observes, None if it may become true."""
+    kind, operator = _kind(condition.value), condition.operator
+    if operator in ("gt", "lt") and kind != "number":
+        return f"`{operator}` compares numbers: write the value as a number, without quotes."
+    if operator in ("eq", "ne") and kind == "null":
+        return f"`{operator}` is never true of null: write the value that is asked for."
+    return searches.objection(condition.value) if operator == "matches" else None
+
+
 def _why_not(condition: Precondition, searches: Searches) -> str:
     if condition.operator in ("matches", "contains") and searches.spent:
         return _TOO_MUCH
-    objection = searches.objection(condition.value) if condition.operator == "matches" else None
-    return objection or (
+    return _never(condition, searches) or (
         f"The evidence does not show that {condition.field!r} {condition.operator} what is asked: "
         "wait until a source observes that."
     )
@@ -265,6 +274,9 @@ def _case(
 
 
 _FALSE: Final = "precondition_false"
+_AFTER_NOW: Final[Mapping[str, Any]] = dict.fromkeys(
+    ("observed_at_ms", "recorded_at_ms"), 1_772_452_860_000
+)
 PreconditionsHold.passes = (
     RuleCase("nothing asked"),
     _case("a greater number", "gt", 30),
@@ -284,12 +296,5 @@ PreconditionsHold.fails = (
     _case("not on record", "eq", 40, "evidence_missing", evidence_id="e2"),
     _case("nobody trusted", "eq", 40, "evidence_untrusted", source="leila"),
     _case("too old", "eq", 40, "evidence_stale", observed_at_ms=1_772_452_800_000 - 300_001),
-    _case(
-        "recorded and observed after now",
-        "eq",
-        40,
-        "evidence_stale",
-        observed_at_ms=1_772_452_860_000,
-        recorded_at_ms=1_772_452_860_000,
-    ),
+    _case("recorded and observed after now", "eq", 40, "evidence_stale", **_AFTER_NOW),
 )

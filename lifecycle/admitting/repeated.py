@@ -42,13 +42,19 @@ def same_document(tx: Transaction, accepted: Accepted, sender: Sender) -> Propos
     if existing.digest == accepted.digest and existing.actor == sender.identity:
         return existing
     raise Refused(
-        [
-            Fault(
-                "id_conflict",
-                "proposal_id",
-                suggestion="This proposal_id stands for another document; choose a new one.",
-            )
-        ]
+        [Fault("id_conflict", "proposal_id", suggestion=_taken(existing, accepted, sender))]
+    )
+
+
+def _taken(existing: Proposal, accepted: Accepted, sender: Sender) -> str:
+    """Say for what an id stands that another document has. Who wrote the same anew, because an
+    answer was lost, is not sent to a new id, under which what was done would be done once more."""
+    own = existing.actor == sender.identity
+    if not own or existing.content_digest != accepted.content_digest:
+        return "This proposal_id stands for another document; choose a new one."
+    return (
+        "You have proposed the same content under this proposal_id already: look what became of "
+        "it. Choose a new proposal_id only if it was not done, or is to be done once more."
     )
 
 

@@ -48,9 +48,13 @@ _HIDES: Final = {
     "tool_call.name": frozenset({"action_type", "target"}),
     "params": frozenset({"target", "parameters"}),
 }
-_ITS_TARGET: Final = (
+_ITS_ID: Final = (
     "The target of a KernelRequest is its tool's own match and params.resource_id: write "
     "params.resource_id, or send a Proposal, which names its target."
+)
+_ITS_TARGET: Final = (
+    "The target of a KernelRequest is its tool's own match, and this tool's does not say this: "
+    "send a Proposal, which names its target."
 )
 
 
@@ -217,7 +221,8 @@ def _field_of(fault: Fault) -> str:
 
 def _renamed(fault: Fault) -> Fault:
     if fault.path.startswith("target."):
-        return replace(fault, suggestion=_ITS_TARGET)
+        own = fault.path == "target.resource_id"
+        return replace(fault, suggestion=_ITS_ID if own else _ITS_TARGET)
     for ours, theirs in _IN_A_REQUEST.items():
         if fault.path == ours or fault.path.startswith((f"{ours}.", f"{ours}[")):
             return replace(fault, path=theirs + fault.path[len(ours) :])

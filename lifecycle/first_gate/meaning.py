@@ -42,14 +42,16 @@ def meaning_faults(
 def _time_faults(document: ProposalDocument, policy: Policy, now_ms: int) -> Iterator[Fault]:
     skew_ms = policy.limits.clock_skew_s * 1000
     longest_ms = policy.limits.longest_window_s * 1000
+    # A language model has no clock: without this one it would guess again and again.
+    remedy = f"Is it in milliseconds? It is {now_ms} now."
     if abs(document.ts_ms - now_ms) > skew_ms:
-        yield _implausible("ts_ms", f"within {skew_ms} ms of now", "Is it in milliseconds?")
+        yield _implausible("ts_ms", f"within {skew_ms} ms of now", remedy)
     window = document.time_window
     if window is not None:
         far = f"within {longest_ms} ms of now"
         for key in ("valid_from_ms", "valid_until_ms"):
             if abs(getattr(window, key) - now_ms) > longest_ms:
-                yield _implausible(f"time_window.{key}", far, "Is it in milliseconds?")
+                yield _implausible(f"time_window.{key}", far, remedy)
         if window.valid_until_ms - window.valid_from_ms > longest_ms:
             yield _implausible("time_window", f"at most {longest_ms} ms long", "Shorten it.")
         if window.max_duration_ms <= 0:

@@ -9,7 +9,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lifecycle.answers import retry_after
 from lifecycle.canonical import canonical_bytes, digest_of
+from lifecycle.codes import Retry
 from lifecycle.copied import whether_run
 from lifecycle.counting import approvals
 from lifecycle.door import advance, end
@@ -93,10 +95,18 @@ def reject_by_sentinel(
         SENTINEL,
         Puller.SENTINEL,
         reason=verdict.reason,
-        explanation=hard_words(verdict),
+        explanation=_rejecting_words(verdict),
         details=verdict_details(verdict),
         **changes,
     )
+
+
+def _rejecting_words(verdict: Verdict) -> str:
+    """Say why Sentinel rejects, and that the id is used up where the same may be sent again."""
+    words = hard_words(verdict)
+    if retry_after(verdict.reason, verdict.faults()) is not Retry.LATER:
+        return words
+    return f"{words.removesuffix('.')}. Propose it again later, under a new proposal_id."
 
 
 def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:

@@ -77,7 +77,7 @@ async def test_J15_the_person_is_told_that_nothing_was_run_and_what_to_do(world:
     assert not reply.done
     assert "12:10" in reply.words
     assert "nothing was run" in reply.words.lower()
-    assert "submit again" in reply.words
+    assert "submit again, under a new id" in reply.words
 
 
 @pytest.mark.parametrize("swept", [False, True])

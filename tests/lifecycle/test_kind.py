@@ -200,19 +200,27 @@ def test_the_mapping_is_pure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "path"),
+    ("changes", "path", "remedy"),
     [
-        ({"params": {"phone": "1"}}, "target.resource_id"),
-        ({"tool_call": {"name": "delete-data"}}, "target.resource_type"),
+        (
+            {"params": {"phone": "1"}},
+            "target.resource_id",
+            ": write params.resource_id, or send a Proposal, which names its target.",
+        ),
+        (
+            {"tool_call": {"name": "delete-data"}},
+            "target.resource_type",
+            "this tool's does not say this: send a Proposal, which names its target.",
+        ),
     ],
 )
 def test_what_no_target_can_be_made_of_has_a_remedy_that_helps(
-    changes: dict[str, Any], path: str
+    changes: dict[str, Any], path: str, remedy: str
 ) -> None:
     fault = refusal_of(a_kernel_request(**changes)).faults[0]
 
     assert fault.path == path
-    assert "write params.resource_id, or send a Proposal" in (fault.suggestion or "")
+    assert (fault.suggestion or "").endswith(remedy)
 
 
 def test_who_cannot_say_why_is_told_how_it_can_be_said() -> None:
