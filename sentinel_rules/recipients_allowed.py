@@ -41,6 +41,8 @@ from lifecycle.verdict import Finding
 _LOCAL: Final = re.compile(r"[A-Za-z0-9_'+=&~-]+(?:\.[A-Za-z0-9_'+=&~-]+)*")
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+#: The sign in an address, also as it is written in full or small width, or with an escape.
+_AT: Final = re.compile(r"[@\uff20\ufe6b]|%40|&#(?:64|x40);|&commat;", re.IGNORECASE)
 #: Anything that some program takes for the beginning of an encoded word.
 _ENCODED_WORD: Final = compiled(r"=\?[^?]*\?[bBqQ]\?")
 _BODIES: Final = frozenset({"body", "html", "text"})
@@ -77,6 +79,17 @@ def _domain_of(address: Any) -> str | None:
     if not at or len(local) > _LONGEST_LOCAL or _LOCAL.fullmatch(local) is None:
         return None
     return _ascii_domain(domain)
+
+
+def _not_plain(value: Any) -> str:
+    """Say how to write a recipient, and where nothing looks like an address, how not to name one.
+
+    Under another name an address would be looked at no more.
+    """
+    words = "This is not one plain address: write name@domain alone, one in each item."
+    if isinstance(value, str) and _AT.search(value):
+        return words
+    return f"{words} The name of this field says recipient: rename it if it is none."
 
 
 def _encoded_words(proposal: ProposalDocument) -> Iterator[Finding]:
@@ -125,12 +138,7 @@ class RecipientsAllowed:
         for place in recipients_in(content_of(proposal)):
             domain = _domain_of(place.value)
             if domain is None:
-                yield Finding(
-                    "not_plain_address",
-                    place.path,
-                    "This is not one plain address: write name@domain alone, one in each item. The "
-                    "name of this field says recipient: rename it if it is none.",
-                )
+                yield Finding("not_plain_address", place.path, _not_plain(place.value))
             elif not self._allows(domain):
                 yield Finding(
                     "domain_not_allowed",

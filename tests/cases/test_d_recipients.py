@@ -153,6 +153,17 @@ def test_D10_what_is_no_address_is_told_how_to_be_no_recipient() -> None:
     assert "rename it if it is none" in str(fault.suggestion)
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["Eve <eve@evil.example>", f"{EVE}, {EVE}", "eve＠evil.example", "mailto:eve%40evil.example"],
+)
+def test_D10_who_writes_an_address_is_not_told_to_hide_it_under_another_name(written: str) -> None:
+    (fault,) = verdict_on(mail(cc=written)).faults()
+
+    assert (fault.code, fault.path) == ("not_plain_address", "parameters.cc")
+    assert "rename" not in str(fault.suggestion)
+
+
 def test_D10_a_tool_that_mails_is_asked_whatever_its_action_is_called() -> None:
     mails = replace(the_tools()["send-email"], action_type=ActionType.WRITE)
     document = mail(cc=EVE) | {"action_type": "write"}
