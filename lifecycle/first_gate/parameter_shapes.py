@@ -19,13 +19,12 @@ from referencing.exceptions import Unresolvable
 from lifecycle.canonical import canonical_bytes
 from lifecycle.errors import Fault
 from lifecycle.first_gate.multiples import multiple_of
+from lifecycle.first_gate.parameter_words import fault_of
 from lifecycle.nearest import meant
-from lifecycle.paths import dotted
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.text.patterns import BadPattern, compiled
 
 _MOST_FAULTS: Final = 32
-_LONGEST_WORDS: Final = 120
 
 _ADDRESSES: Final = {
     "description": "an address or a list of addresses",
@@ -36,6 +35,7 @@ _ADDRESSES: Final = {
 }
 #: The shape of a mail. Other names are allowed: checked, shown, never in the mail.
 EMAIL_SHAPE: Final[Mapping[str, Any]] = {
+    "$comment": "Fields of other names are shown to people, and do not stand in the mail.",
     "type": "object",
     "required": ["to"],
     "properties": {
@@ -229,6 +229,19 @@ def _validator(schema: bytes) -> Any:
     return _Validator(json.loads(schema), registry=Registry())
 
 
+def shape_of(tool: ToolPolicy) -> dict[str, Any] | None:
+    """Return the JSON Schema that an agent has to keep to, None if the tool takes anything.
+
+    What a mail asks for stands last in `allOf`, so that every reference of the tool's own holds.
+    """
+    if tool.kind is not ToolKind.EMAIL:
+        return dict(tool.parameters) if tool.parameters is not None else None
+    if tool.parameters is None:
+        return dict(EMAIL_SHAPE)
+    own = dict(tool.parameters)
+    return own | {"allOf": [*own.get("allOf", ()), EMAIL_SHAPE]}
+
+
 def parameter_faults(tool: ToolPolicy, parameters: Mapping[str, Any]) -> list[Fault]:
     """Return `invalid_parameter` for each place where the parameters break the tool's shape.
 
@@ -244,7 +257,7 @@ def parameter_faults(tool: ToolPolicy, parameters: Mapping[str, Any]) -> list[Fa
 def _broken(shape: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator[Fault]:
     try:
         for mismatch in _validator(canonical_bytes(dict(shape))).iter_errors(dict(parameters)):
-            yield _fault(mismatch)
+            yield fault_of(mismatch)
     except (Unresolvable, RecursionError, ValueError, SchemaError):
         yield Fault(
             "invalid_parameter",
@@ -252,46 +265,3 @@ def _broken(shape: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator
             required="a schema of the tool that can be evaluated",
             suggestion="Ask the operator to correct the tool's parameters schema.",
         )
-
-
-def _fault(mismatch: Mismatch) -> Fault:
-    required = _words(mismatch)
-    return Fault(
-        "invalid_parameter",
-        dotted(("parameters", *mismatch.absolute_path)),
-        required=required,
-        actual="another value",
-        suggestion=_remedy(mismatch, required),
-    )
-
-
-def _remedy(mismatch: Mismatch, required: str) -> str:
-    """Return what to change, in words for a person: the schema's own if it describes a value."""
-    wanted = mismatch.validator_value
-    named = wanted if isinstance(wanted, list) else [wanted]
-    match mismatch.validator:
-        case "required":  # a description here is of the whole object, and helps nobody
-            names = ", ".join(map(str, named))[:_LONGEST_WORDS]
-            words = f"The tool needs all of these here: {names}"
-        case "type" if not _described(mismatch):
-            words = f"Nothing is converted: send this as {' or '.join(map(str, named))}"
-        case _:
-            words = f"Change this to what the tool asks for: {required}"
-    return words if words.endswith((".", "!", "?")) else f"{words}."
-
-
-def _words(mismatch: Mismatch) -> str:
-    """Return what is demanded, in the schema's words; the value itself is never repeated."""
-    if described := _described(mismatch):
-        return described[:_LONGEST_WORDS]
-    if mismatch.schema is False:
-        return "no field that its schema forbids"
-    wanted = json.dumps(mismatch.validator_value, ensure_ascii=False)
-    return f"{mismatch.validator} {wanted}"[:_LONGEST_WORDS]
-
-
-def _described(mismatch: Mismatch) -> str:
-    """Return the words that the schema has for what is to stand there; empty if it has none."""
-    schema = mismatch.schema if isinstance(mismatch.schema, dict) else {}
-    words = schema.get("description")
-    return words.strip() if isinstance(words, str) else ""

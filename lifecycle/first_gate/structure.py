@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -68,7 +68,12 @@ _REQUIRED: Final = {
     "dict_type": "an object",
     "model_type": "an object",
 }
-_NAMES: Final = {str: "a string", bool: "true or false", dict: "an object", list: "a list"}
+_NAMES: Final[Mapping[Any, str]] = {
+    str: "a string",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+}
 _ABSENT: Final = object()
 _MOST_NAMED: Final = 64
 _FIELDS: Final = frozenset(ProposalDocument.model_fields)
@@ -101,14 +106,21 @@ def _of_type_error(kind: str, loc: tuple[str | int, ...], fields: Mapping[str, A
         return _v_prop(str(loc[0]), dotted(loc), actual)
     if loc and loc[0] == "binding":
         return unbound(dotted(loc), actual)
-    required = _REQUIRED.get(kind, "a value" if kind == "missing" else "a whole number")
-    return Fault(
-        "wrong_type",
-        dotted(loc),
-        required=required,
-        actual=actual,
-        suggestion=f"Send {required} here: nothing is converted.",
-    )
+    if kind == "missing":
+        required = _asked_at(loc)
+        suggestion = f"Add this field: {required}."
+    else:
+        required = _REQUIRED.get(kind, "a whole number")
+        suggestion = f"Send {required} here: nothing is converted."
+    return Fault("wrong_type", dotted(loc), required, actual, suggestion)
+
+
+def _asked_at(loc: tuple[str | int, ...]) -> str:
+    """Return what belongs at the place of a field that a part of the document lacks."""
+    annotation = _PARTS[str(loc[0])].model_fields[str(loc[-1])].annotation
+    if annotation is int:
+        return "a whole number"
+    return _NAMES.get(get_origin(annotation) or annotation, "a value")
 
 
 def _v_prop(field: str, path: str, actual: str) -> Fault:

@@ -269,3 +269,25 @@ def test_thousands_of_unknown_fields_are_refused_with_the_first_of_them() -> Non
 
     assert {fault.code for fault in refused.value.faults} == {"unknown_field"}
     assert len(refused.value.faults) <= 64
+
+
+ABSENT = [
+    ("time_window", {}, {"a whole number"}),
+    ("risk_envelope", {}, {"a list", "a whole number", "true or false"}),
+    ("rollback_semantics", {}, {"a string"}),
+    ("preconditions", [{}], {"a string", "a value"}),
+    ("evidence_bindings", [{}], {"a string", "true or false"}),
+]
+
+
+@pytest.mark.parametrize(("part", "value", "asked"), ABSENT, ids=[part for part, *_ in ABSENT])
+def test_a_field_that_is_absent_is_asked_for_by_what_belongs_there(
+    part: str, value: Any, asked: set[str]
+) -> None:
+    """It said: Send a value here."""
+    with pytest.raises(Refused) as caught:
+        accept(a_document(**{part: value}), POLICY)
+
+    told = {f.required: f.suggestion for f in caught.value.faults if f.code == "wrong_type"}
+    assert told.keys() == asked
+    assert all(told[each] == f"Add this field: {each}." for each in asked)

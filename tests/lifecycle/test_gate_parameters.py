@@ -79,6 +79,11 @@ def test_the_schema_of_a_tool_must_hold(parameters: dict[str, Any], paths: list[
             {"version": "v1", "count": 4},
             "Change this to what the tool asks for: maximum 3.",
         ),
+        (
+            {"version": "v1", "Count": 1},
+            "The tool takes no field of this name: remove it or correct its name. "
+            "Did you mean count?",
+        ),
     ],
 )
 def test_a_parameter_that_is_refused_is_told_how_it_would_do(
@@ -88,6 +93,17 @@ def test_a_parameter_that_is_refused_is_told_how_it_would_do(
     tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=SCHEMA)
 
     assert [fault.suggestion for fault in parameter_faults(tool, parameters)] == [words]
+
+
+def test_who_sends_a_field_too_many_hears_which_there_are_and_not_what_the_whole_is() -> None:
+    """It said: Change this to what the tool asks for: A deployment."""
+    tool = a_tool(
+        "probe", Tier.AUTO, ActionType.EXECUTE, parameters=SCHEMA | {"description": "A deployment."}
+    )
+
+    (fault,) = parameter_faults(tool, {"version": "v1", "why": 1})
+    assert fault.required == "one of count, tags, version"
+    assert "remove it" in fault.suggestion
 
 
 def test_the_words_of_a_schema_are_told_where_it_has_some() -> None:

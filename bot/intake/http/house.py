@@ -12,6 +12,7 @@ from bot.intake.http.door import Door
 from bot.intake.http.problems import json_response, problem
 from lifecycle.answers import Sender
 from lifecycle.binding import NORMALIZER
+from lifecycle.first_gate.parameter_shapes import shape_of
 from lifecycle.freezing import frozen
 from lifecycle.moment import rfc3339
 from lifecycle.policy import ToolPolicy
@@ -43,7 +44,7 @@ def _tool(tool: ToolPolicy) -> dict[str, Any]:
         "window_s": tool.window_s,
         "reversible": tool.reversible,
         "effects": list(tool.effects),
-        "parameters": dict(tool.parameters) if tool.parameters is not None else None,
+        "parameters": shape_of(tool),
     }
 
 

@@ -6,9 +6,12 @@ import asyncio
 import json
 import threading
 from base64 import b64decode
+from dataclasses import replace
 from hashlib import sha256
 
+import httpx
 import pytest
+from jsonschema import Draft202012Validator
 
 from lifecycle.canonical import s256
 from lifecycle.checking.rule_run import Workers
@@ -183,6 +186,26 @@ async def test_the_house_is_described(leila) -> None:
     assert len(explained.json()["verdict"]["results"]) == 9
     trail = (await leila.get("/v1/proposals/p1/audit")).json()["entries"]
     assert trail[0]["kind"] == "submitted"
+
+
+async def test_the_list_of_tools_says_what_a_mail_asks_for(
+    leila: httpx.AsyncClient, outside: Outside
+) -> None:
+    """It said null, and whoever called the text `message` had a mail without one."""
+    own = {"properties": {"subject": {"$ref": "#/$defs/line"}}, "$defs": {"line": {"maxLength": 9}}}
+    tools = dict(outside.world.workflow.policy.tools)
+    tools["short-mail"] = replace(tools["send-email"], name="short-mail", parameters=own)
+    await outside.world.adopts(tools=tools)
+
+    listed = (await leila.get("/v1/tools")).json()["tools"]
+    shapes = {each["name"]: each["parameters"] for each in listed}
+
+    mail = {"to": "pat@partner.example", "subject": "Ten signs."}
+    for shape in (shapes["send-email"], shapes["short-mail"]):
+        assert not Draft202012Validator(shape).is_valid(mail | {"to": []})
+    assert Draft202012Validator(shapes["send-email"]).is_valid(mail)
+    assert not Draft202012Validator(shapes["short-mail"]).is_valid(mail)
+    assert shapes["production-deploy"] is None
 
 
 async def test_a_store_that_cannot_be_written_is_no_health(outside: Outside) -> None:
