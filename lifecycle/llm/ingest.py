@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final
 
 from lifecycle.canonical import canonical_bytes, digest_of
@@ -57,13 +58,31 @@ class Question:
 
 def ingest(raw: Mapping[str, Any], terms: Terms) -> Chosen | Question:
     """Return what an envelope asks for; raise EnvelopeRefused, whose witness says why not."""
+    refusal: Refused
     try:
         envelope = _known_fields(raw, terms)
         return _decided(raw, envelope, terms)
-    except EnvelopeRefused:
-        raise
+    except EnvelopeRefused as error:
+        refusal, record = error, error.witness
     except Refused as error:
-        raise EnvelopeRefused(error, witness.of_unreadable(raw, error)) from None
+        refusal, record = error, witness.of_unreadable(raw, error)
+    raise EnvelopeRefused(_as_sent(refusal, raw), record)
+
+
+def _as_sent(error: Refused, raw: Mapping[str, Any]) -> Refused:
+    """Return the refusal with the plan under the name that its sender has for it."""
+    ours, theirs = PLAN_KEYS
+    if ours in raw or theirs not in raw:
+        return error
+    return Refused([_renamed(fault, ours, theirs) for fault in error.faults])
+
+
+def _renamed(fault: Fault, ours: str, theirs: str) -> Fault:
+    if fault.path != ours and not fault.path.startswith(f"{ours}."):
+        return fault
+    path = theirs + fault.path[len(ours) :]
+    words = fault.suggestion and fault.suggestion.replace(f" at {fault.path}", f" at {path}")
+    return replace(fault, path=path, suggestion=words)
 
 
 def _known_fields(raw: Mapping[str, Any], terms: Terms) -> Envelope:
@@ -86,7 +105,7 @@ def _decided(raw: Mapping[str, Any], envelope: Envelope, terms: Terms) -> Chosen
     plan = envelope.plan
     if plan is None:
         raise refused("proposal_invalid_shape", "proposal", "a plan")
-    candidates = _candidates(raw.get("candidates"), plan)
+    candidates = _candidates(raw, plan)
     found = discharge(plan, terms.normalizer)
     classification = classify(plan, envelope.instruction_type, ())
     # Not what the envelope allows itself: this intake has no route for the unknown.
@@ -115,8 +134,9 @@ class _Candidate:
     fields: Mapping[str, Any]
 
 
-def _candidates(sent: Any, plan: Plan) -> dict[str, _Candidate]:
+def _candidates(raw: Mapping[str, Any], plan: Plan) -> dict[str, _Candidate]:
     """Return the candidates by their digest. Raises Refused if the plan refers to another one."""
+    sent = raw.get("candidates")
     sent = {} if sent is None else sent
     if not isinstance(sent, Mapping) or len(sent) > MOST_CANDIDATES:
         raise refused(
@@ -127,15 +147,33 @@ def _candidates(sent: Any, plan: Plan) -> dict[str, _Candidate]:
         if not isinstance(fields, Mapping):
             raise refused("proposal_invalid_step", f"candidates.{key}", "a Proposal")
         found[_digest(fields, key)] = _Candidate(str(key), fields)
-    for index, ref in enumerate(plan.candidate_refs):
-        hint = plan.kind is PlanKind.REFINEMENT and ref.startswith(_HINT)
-        if not hint and ref not in found:
-            raise refused(
-                "proposal_invalid_step",
-                f"proposal.candidateRefs[{index}]",
-                "the digest of a Proposal in candidates",
-            )
+    astray = {ref for ref in plan.candidate_refs if not _is_known(ref, plan, found)}
+    if astray:
+        raise Refused(islice(_unknown_refs(raw, astray, found), MOST_CANDIDATES))
     return found
+
+
+def _is_known(ref: str, plan: Plan, found: Mapping[str, _Candidate]) -> bool:
+    return ref in found or (plan.kind is PlanKind.REFINEMENT and ref.startswith(_HINT))
+
+
+def _unknown_refs(
+    raw: Mapping[str, Any], astray: Collection[str], found: Mapping[str, _Candidate]
+) -> Iterator[Fault]:
+    """Yield a fault for each reference that is none, in its place as it was sent.
+
+    A language model cannot compute a digest: it is told that of the candidate which it names, or of
+    each.
+    """
+    plan = next(raw[key] for key in PLAN_KEYS if key in raw)
+    by_key = {candidate.key: digest for digest, candidate in found.items()}
+    any_of = f", one of {', '.join(found)}" if found else ""
+    for index, ref in enumerate(plan["candidateRefs"]):
+        if ref.strip() in astray:
+            named = by_key.get(ref.strip())
+            required = named or f"the digest of a Proposal in candidates{any_of}"
+            path = f"proposal.candidateRefs[{index}]"
+            yield from refused("proposal_invalid_step", path, required).faults
 
 
 def _digest(fields: Mapping[str, Any], key: Any) -> str:

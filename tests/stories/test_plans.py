@@ -162,6 +162,38 @@ async def test_two_candidates_are_not_chosen_between(world: World) -> None:
     assert answer.reason == "glue_non_contractible"
 
 
+async def test_who_refers_to_a_candidate_by_its_key_is_told_its_digest(world: World) -> None:
+    """It said: Write the digest of a Proposal in candidates. No language model can compute one."""
+    mail = a_document(MAIL)
+    refs = {"candidateRefs": ["the mail"]}
+    envelope = an_envelope(world, [], refs) | {"candidates": {"the mail": mail}}
+
+    refused = await sends(world, envelope)
+    told = refused.errors[0].required
+    envelope["proposal"]["candidateRefs"] = [told]
+    answer = await sends(world, envelope)
+
+    assert (refused.reason, told) == ("proposal_invalid_step", digest(mail))
+    assert (answer.state, answer.digest) == ("sentinel_approved", digest(mail))
+
+
+@pytest.mark.parametrize("name", ["proposal", "llmProposal"])
+async def test_each_reference_that_is_none_is_named_where_it_stands_and_as_the_plan_is_called(
+    world: World, name: str
+) -> None:
+    """The first alone was named, by its place in the sorted list, and as `proposal`."""
+    mail = a_document(MAIL)
+    refs = {"candidateRefs": [digest(mail), "sha256:0", "a"]}
+    envelope = an_envelope(world, [mail], refs)
+    envelope[name] = envelope.pop("proposal")
+
+    refused = await sends(world, envelope)
+
+    found = [(fault.path, digest(mail) in str(fault.suggestion)) for fault in refused.errors]
+    assert found == [(f"{name}.candidateRefs[1]", True), (f"{name}.candidateRefs[2]", True)]
+    assert f" at {name}.candidateRefs[1]" in refused.explanation
+
+
 async def test_a_fault_of_the_candidate_is_named_in_its_place(world: World) -> None:
     bad = a_document(MAIL, ts_ms="now")
     answer = await sends(world, an_envelope(world, [bad], {}))
