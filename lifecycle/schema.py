@@ -45,6 +45,8 @@ def proposal_schema() -> dict[str, Any]:
     # It may be absent here, which is V-PROP-013 later on; what stands there is an id.
     parts["Precondition"]["properties"]["evidence_ref"] |= _ID
     del parts["Precondition"]["properties"]["evidence_ref"]["default"]
+    parts["RiskEnvelope"]["properties"]["max_affected_records"] |= {"minimum": 1}
+    parts["TimeWindow"]["properties"]["max_duration_ms"] |= {"minimum": 1}
     parts["EvidenceBinding"]["properties"]["binding_type"] |= {"enum": list(BINDING_TYPES)}
     parts["EvidenceBinding"]["properties"]["evidence_id"] |= _ID
     parts["RollbackSemantics"]["properties"]["kind"] |= {

@@ -14,6 +14,13 @@ from tests.builders import MAIL, PROD, REFUND, a_document
 
 CONDITION = {"field": "ok", "operator": "eq", "value": True, "evidence_ref": "e1"}
 BINDING = {"evidence_id": "e1", "binding_type": "context", "required": True}
+ENVELOPE = {
+    "allowed_side_effects": ["email"],
+    "forbidden_effects": [],
+    "max_affected_records": 1,
+    "reversible_required": False,
+}
+WINDOW = {"valid_from_ms": 1, "valid_until_ms": 2, "max_duration_ms": 1}
 
 
 def test_the_shipped_schema_is_current(root: Path) -> None:
@@ -28,7 +35,7 @@ def test_the_shipped_schema_is_current(root: Path) -> None:
         PROD,
         REFUND,
         MAIL | {"task_id": "task-7", "preconditions": [CONDITION], "evidence_bindings": [BINDING]},
-        MAIL | {"task_id": None},
+        MAIL | {"task_id": None, "risk_envelope": ENVELOPE, "time_window": WINDOW},
     ],
 )
 def test_valid_proposals_hold_under_it(document: dict[str, Any]) -> None:
@@ -54,6 +61,8 @@ def test_valid_proposals_hold_under_it(document: dict[str, Any]) -> None:
         {"preconditions": [CONDITION | {"evidence_ref": "e 1"}]},
         {"preconditions": [CONDITION | {"evidence_ref": "e" * 65}]},
         {"evidence_bindings": [BINDING | {"evidence_id": "."}]},
+        {"risk_envelope": ENVELOPE | {"max_affected_records": 0}},
+        {"time_window": WINDOW | {"max_duration_ms": 0}},
     ],
 )
 def test_what_the_gate_refuses_breaks_it(changes: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ _KNOWN: Final = {
     "agent_reasoning": str,
     "context": dict,
 }
+_NAMES: Final = {str: "a string", dict: "an object"}
 _NEEDED: Final = ("tool", "arguments", "timeout")
 _TIMEOUT: Final = re.compile(r"(?:[0-9]{1,7}[smhd]){1,4}")
 _PART: Final = re.compile(r"([0-9]+)([smhd])")
@@ -68,9 +69,11 @@ class Misshapen(AapRefused):
 def submission_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a submission as it was sent. Raises Misshapen for what AAP does not have."""
     for key, value in body.items():
-        if key not in _KNOWN or not isinstance(value, _KNOWN[key]):
-            fault = "wrong_type" if key in _KNOWN else "unknown_field"
-            raise Misshapen(fault, f"{key[:64]} is no field of a submission.")
+        if key not in _KNOWN:
+            raise Misshapen("unknown_field", f"{key[:64]} is no field of a submission.")
+        if not isinstance(value, _KNOWN[key]):
+            words = "leave it out, or send" if key not in _NEEDED else "send"
+            raise Misshapen("wrong_type", f"{key}: {words} {_NAMES[_KNOWN[key]]}.")
     missing = [key for key in _NEEDED if key not in body]
     if missing or not body["tool"]:
         raise Misshapen("wrong_type", f"Needed: {', '.join(_NEEDED)}.")

@@ -68,6 +68,24 @@ async def test_what_is_wrong_with_a_call_is_told_as_aap_writes_errors(
     assert ("accept-encoding" in answer.headers) is (answer.status_code == 415)
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"server": None}, "server: leave it out, or send a string."),
+        ({"context": "x"}, "context: leave it out, or send an object."),
+        ({"arguments": "{}"}, "arguments: send an object."),
+        ({"args": {}}, "args is no field of a submission."),
+    ],
+)
+async def test_aap_is_told_what_a_field_of_it_takes_and_which_is_none(
+    leila: httpx.AsyncClient, changes: dict[str, Any], words: str
+) -> None:
+    call = {"tool": "issue-refund", "arguments": {}, "timeout": "1m"} | changes
+    answer = await leila.post("/aap/v1/requests", json=call, headers={"idempotency-key": "k"})
+
+    assert (answer.status_code, answer.json()["error"]["message"]) == (400, words)
+
+
 async def test_a_store_that_cannot_be_read_is_told_to_aap_as_later(
     leila: httpx.AsyncClient, outside: Outside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
