@@ -51,8 +51,9 @@ _NO_ANSWER: Final = (
     *(aiohttp.ClientError, TimeoutError, OSError, SlackClientError),
     *(AttributeError, KeyError, TypeError, ValueError),
 )
-_LASTING: Final = FATAL | {
-    "missing_scope",
+#: Codes about the app. Once it is mended, what they refused is told.
+_OF_THE_APP: Final = FATAL | {"missing_scope"}
+_LASTING: Final = _OF_THE_APP | {
     "channel_not_found",
     "not_in_channel",
     "is_archived",
@@ -63,7 +64,8 @@ _LASTING: Final = FATAL | {
 
 
 class SlackRefused(SurfaceFailed):
-    """Slack answered `ok: false`: nothing was done. `error` is Slack's code."""
+    """Slack answered `ok: false`: nothing was done. `error` is Slack's code, `of_the_app` says that
+    it is about the token and its scopes, and not about what was asked."""
 
     def __init__(self, method: str, error: str, needed: str = "") -> None:
         words = f"Slack refused {method}: {error}"
@@ -71,6 +73,7 @@ class SlackRefused(SurfaceFailed):
             words += f"; add the scope {needed} to the app and install it again"
         super().__init__(words, lasting=error in _LASTING)
         self.error = error
+        self.of_the_app = error in _OF_THE_APP
 
 
 class AnswerLost(SurfaceFailed):

@@ -19,6 +19,7 @@ from bot.chat.hearing.left_behind import apply_left, check_readable, left_in
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.signals import SEEDS, Signal, of_slack_name
 from bot.chat.slack.accounts import SURFACE
+from bot.chat.slack.calls import SlackRefused
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.emoji import TOO_FEW, Reacted, listed, users_under
@@ -63,8 +64,9 @@ class Reactions:
         place = left_in(card, self._rest.id)
         try:
             found, unsaid = await self._looked(message_ts, place, said_s)
-        except SurfaceFailed as failure:
-            check_readable(card, place, failure)
+        except SlackRefused as refused:
+            if not refused.of_the_app:
+                check_readable(card, place, refused)
             raise
         if unsaid is not None and not (
             await self._catching_up.stop_first(card, found) or await self._in_window(card)

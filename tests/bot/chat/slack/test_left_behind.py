@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.bot.chat.slack.counted import state
 from tests.bot.chat.slack.windows import in_window
 from tests.builders import PROD
@@ -45,6 +47,26 @@ async def test_no_window_closes_over_it_while_it_cannot_be_read_there() -> None:
         await slack.world.workflow.close_due()
         assert await state(slack) == "executing"
         reading.times = 0
+        await slack.keeps_catching_up()
+        assert await state(slack) == "rolled_back"
+
+
+@pytest.mark.parametrize("error", ["missing_scope", "token_revoked"])
+async def test_a_stop_on_it_is_heard_once_the_app_is_mended_that_may_read_nothing(
+    error: str,
+) -> None:
+    """Such a refusal says nothing of that channel. The mail left over the ❌."""
+    async with on_slack() as slack:
+        card = await in_window(slack)
+        await slack.closes()
+        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        reading = slack.server.fails("reactions.get", "error", error=error, times=None)
+        await restarts_elsewhere(slack)
+        await eventually(lambda: slack.hearing.connected, "connecting")
+        await slack.broadcast.catch_up()
+        assert reading.seen
+        reading.times = 0
+        slack.world.clock.advance(61)
         await slack.keeps_catching_up()
         assert await state(slack) == "rolled_back"
 
