@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lifecycle.calls.mishaps import stands_shown
 from lifecycle.calls.quoting import secrets_of
 from lifecycle.ending import execution_json, verdict_json
 from lifecycle.errors import AmbiguousId, ProposalNotFound
@@ -87,7 +88,12 @@ def resolve(tx: Transaction, given: str) -> Proposal:
 
 
 def proposal_json(
-    proposal: Proposal, reviews: Sequence[Review], now_ms: int, *, public_url: str = ""
+    proposal: Proposal,
+    reviews: Sequence[Review],
+    now_ms: int,
+    standing: Sequence[Any] = (),
+    *,
+    public_url: str = "",
 ) -> dict[str, Any]:
     """Return one proposal as `show --json` prints it; times are RFC 3339, secrets are masked."""
     seen = as_seen(proposal, now_ms)
@@ -107,7 +113,7 @@ def proposal_json(
         "version": seen.version,
         "reviews": [review_json(review) for review in reviews],
         "quorum": seen.quorum,
-        "execution": _execution(seen),
+        "execution": _execution(seen, standing),
         "attention": seen.attention.value if seen.attention else None,
         "attention_why": mask_text(seen.attention_why),
         "waiting_for": seen.waiting_for,
@@ -143,7 +149,8 @@ def show(tx: Transaction, given: str, now_ms: int, *, public_url: str = "") -> d
     """Return the proposal that `given` means as JSON; raises as `resolve` does."""
     proposal = resolve(tx, given)
     reviews = tx.reviews.of(proposal.proposal_id)
-    return proposal_json(proposal, reviews, now_ms, public_url=public_url)
+    stands = stands_shown(tx, proposal)
+    return proposal_json(proposal, reviews, now_ms, stands, public_url=public_url)
 
 
 def trail(tx: Transaction, given: str) -> list[dict[str, Any]]:
@@ -173,7 +180,8 @@ def listed_json(
         reviews, why = tx.reviews.of(proposal.proposal_id), None
     except RowUnreadable as error:
         reviews, why = (), mask_text(str(error))
-    content = proposal_json(proposal, reviews, now_ms, public_url=public_url)
+    stands = stands_shown(tx, proposal)
+    content = proposal_json(proposal, reviews, now_ms, stands, public_url=public_url)
     return content if why is None else content | {"unreadable": why}
 
 
@@ -223,11 +231,12 @@ def _all_executing(tx: Transaction) -> Iterator[Proposal]:
         yield from tx.proposals.executing(offset, _CHUNK)
 
 
-def _execution(seen: Proposal) -> dict[str, Any] | None:
+def _execution(seen: Proposal, standing: Sequence[Any]) -> dict[str, Any] | None:
+    """Return `execution` with what is `standing`, as `stands_shown` tells it."""
     shown = execution_json(seen)
     if shown is not None and seen.execution is not None:
         shown["receipt"] = mask_secrets(seen.frame) if seen.frame is not None else None
-        stands = mask_quoted(list(seen.execution.still_stands), secrets_of(seen))
+        stands = mask_quoted(list(standing), secrets_of(seen))
         shown["still_stands"] = mask_secrets(stands)
     return shown
 

@@ -11,7 +11,7 @@ from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.calls.quoting import secrets_of
 from lifecycle.door import call_for_attention
 from lifecycle.moment import Moment
-from lifecycle.ports import Transaction
+from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import ActorKind, Attention, Execution, Identity, Outcome, Proposal
 from lifecycle.text.masking import harmless, mask_secrets
 from lifecycle.text.quoted_secrets import Secrets, mask_quoted
@@ -19,6 +19,9 @@ from lifecycle.text.quoted_secrets import Secrets, mask_quoted
 #: The most parts that a sentence tells, and the characters of each; `show --json` has them all.
 _MOST_TOLD: Final = 5
 _LONGEST_TOLD: Final = 120
+#: In the details of an entry: what stands without the tool's own secrets, if it repeats one.
+_SHOWN: Final = "shown"
+_UNREAD: Final = "what it was cannot be shown, for the trail cannot be read"
 
 
 def tool_of(proposal: Proposal) -> Identity:
@@ -93,30 +96,49 @@ def rollback_incomplete(
     if execution is None:
         return proposal
     still_stands = execution.still_stands if answered is None else answered
+    standing = stands_shown(tx, proposal) if answered is None else list(answered)
+    shown = mask_quoted(standing, handed)
+    spared = mask_secrets(mask_quoted(shown, secrets_of(proposal)))  # the trail keeps no secret
+    details = {"stands": None if answered is None else digest_told(list(answered))}
     return call_for_attention(
         tx,
         moment,
         proposal,
         Attention.ROLLBACK_INCOMPLETE,
-        f"{_sentence(why)}{_told(proposal, still_stands, handed)} To try what still stands again: "
+        f"{_sentence(why)}{_told(proposal, shown)} To try what still stands again: "
         f"retry {proposal.proposal_id}; where it was taken back by hand: settle "
         f"{proposal.proposal_id} happened",
         tool_of(proposal),
-        {"stands": None if answered is None else digest_told(list(answered))},
+        details if answered is None or shown == standing else details | {_SHOWN: spared},
         execution=replace(
             execution, outcome=Outcome.FAILED, still_stands=still_stands, explanation=why
         ),
     )
 
 
-def _told(proposal: Proposal, still_stands: Sequence[Any], handed: Secrets) -> str:
+def stands_shown(tx: Transaction, proposal: Proposal) -> list[Any]:
+    """Return what still stands without the secrets that the tool was handed by its config, as the
+    trail tells: by now the config may hand it others, or have no such tool."""
+    execution = proposal.execution
+    if execution is None or not execution.still_stands:
+        return []
+    try:
+        trail = tx.audit.of(proposal.proposal_id)
+    except RowUnreadable:
+        return [_UNREAD]
+    told = (entry.event.details for entry in reversed(trail))
+    shown = next((each.get(_SHOWN) for each in told if each.get("stands") is not None), None)
+    return shown if isinstance(shown, list) else list(execution.still_stands)
+
+
+def _told(proposal: Proposal, still_stands: Sequence[Any]) -> str:
     """Return what still stands in the tool's own words, masked and cut; empty if nothing does.
 
     A person who has to take it back by hand must see what it is, wherever they read of it.
     """
     if not still_stands:
         return ""
-    given = (*handed, *secrets_of(proposal))
+    given = secrets_of(proposal)
     parts = [_part(mask_quoted(each, given)) for each in still_stands[:_MOST_TOLD]]
     if len(parts) > 1:
         parts = [f"({number}) {part}" for number, part in enumerate(parts, start=1)]

@@ -13,7 +13,8 @@ import pytest
 from bot.tools.command import CommandTool
 from bot.tools.leftovers import Leftovers
 from bot.tools.python import PythonTool
-from lifecycle.ports import Tool
+from bot.views import show
+from lifecycle.ports import Tool, ToolDoubtful
 from lifecycle.proposal import Attention
 from tests.builders import MAIL
 from tests.fakes.tools import NotingTool
@@ -73,3 +74,41 @@ async def test_nobody_reads_a_secret_that_a_tool_was_handed_and_repeats(
     assert done.frame["value"]["wrote"] == [f"with {masked}", f"with {WHERE}", "with short"]
     assert left.attention is Attention.ROLLBACK_INCOMPLETE
     assert f"What stands: {masked} is still in force." in left.attention_why
+
+
+class Vague:
+    """Made anew without the secret: the config hands it none any more."""
+
+    reversible = True
+
+    async def execute(self, call: Any) -> dict[str, Any]:
+        return {}
+
+    async def roll_back(self, call: Any) -> dict[str, Any]:
+        assert TOKEN in str(call.receipt["still_stands"]), "it is handed what it said"
+        raise ToolDoubtful("no answer")
+
+
+async def test_what_still_stands_is_told_later_without_it(world: World, tmp_path: Path) -> None:
+    """`show --json` printed it, and so did the announcement once a person had settled the call."""
+    world.toolbox.tools[SEND] = a_program(tmp_path)
+    await world.submits(MAIL, proposal_id="p1")
+    await world.approves("ana", "p1")
+    await world.rejects("ana", "p1")
+    left = await shown(world)
+    world.toolbox.tools[SEND] = Vague()
+    await world.workflow.retry("p1", world.sender("ana"))
+    await world.workflow.idle()
+    await world.workflow.settle("p1", world.sender("ana"), False)
+    settled = await shown(world)
+
+    for each in (left, settled):
+        told = [f"‹secret, {len(TOKEN)} characters› is still in force"]
+        assert each["attention"] == Attention.ROLLBACK_INCOMPLETE
+        assert each["execution"]["still_stands"] == told
+        assert f"What stands: {told[0]}." in each["attention_why"]
+
+
+async def shown(world: World) -> dict[str, Any]:
+    """Return the proposal as `show --json` prints it, and agents read it."""
+    return await world.store.read(lambda tx: show(tx, "p1", 0))
