@@ -58,7 +58,7 @@ async def test_an_address_that_is_banned_makes_few_calls_until_the_ban_is_over(
         fault.times = 0
     stage.clock.advance(300)
     await until(lambda: all_cards(stage, 10), "all cards")
-    assert "limited" not in " ".join(stage.surface.health())
+    assert "is limited until" not in " ".join(stage.surface.health())
 
 
 async def test_a_long_limit_of_one_call_is_met_once_and_keeps_no_other_call_back(
@@ -88,7 +88,7 @@ async def test_a_limit_that_leaves_calls_to_be_made_keeps_none_back(stage: Disco
     for number in range(3):
         stage.sends(parameters=a_mail(number))
     await until(lambda: len(stage.server.cards()) == 3, "all cards", seconds=15)
-    assert "limited" not in " ".join(stage.surface.health())
+    assert "is limited until" not in " ".join(stage.surface.health())
 
 
 async def test_a_long_limit_that_is_used_up_is_met_once(
@@ -98,7 +98,7 @@ async def test_a_long_limit_that_is_used_up_is_met_once(
     stage.server.bucket = Bucket(2, 600.0)
     for number in range(5):
         stage.sends(parameters=a_mail(number))
-    await until(lambda: "limited" in " ".join(stage.surface.health()), "a limit")
+    await until(lambda: "is limited until" in " ".join(stage.surface.health()), "a limit")
     await stage.quiet()
     await waits(stage, 300)
     made = [call.status for call in stage.server.called("POST", POSTS)[before:]]
@@ -112,9 +112,9 @@ async def test_a_clock_that_is_set_back_makes_no_limit_longer(stage: DiscordStag
     limit = stage.server.fails("POST", POSTS, status=429, retry_after=90.0)
     stage.sends()
     await until(lambda: limit.seen, "the refusal")
-    await until(lambda: "limited" in " ".join(stage.surface.health()), "a limit")
+    await until(lambda: "is limited until" in " ".join(stage.surface.health()), "a limit")
     stage.clock._now_ms -= 1_800_000
-    assert "limited" not in " ".join(stage.surface.health())
+    assert "is limited until" not in " ".join(stage.surface.health())
 
 
 async def test_an_old_message_that_was_edited_too_often_keeps_no_other_edit_back(
@@ -133,7 +133,7 @@ async def test_an_old_message_that_was_edited_too_often_keeps_no_other_edit_back
     await until(
         lambda: len(stage.server.called("PATCH", f"/{young.id}$")) > before, "the other edit"
     )
-    assert "limited" not in " ".join(stage.surface.health())
+    assert "is limited until" not in " ".join(stage.surface.health())
 
 
 async def test_a_lost_client_is_replaced_although_a_page_asked_for_an_hour(
@@ -150,7 +150,7 @@ async def test_a_lost_client_is_replaced_although_a_page_asked_for_an_hour(
     await stage.server.gateway.close(4013)
     await until(lambda: stage.surface.supervisor.client not in (None, first), "a fresh client")
     await stage.hears()
-    assert "limited" not in " ".join(stage.surface.health())
+    assert "is limited until" not in " ".join(stage.surface.health())
 
 
 @pytest.mark.usefixtures("identified_at_once")
