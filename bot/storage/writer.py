@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
@@ -36,6 +36,8 @@ _OF_THE_ROW: Final = (
 _NOT_BOUND: Final = "Error binding parameter"
 #: More units than this are not kept waiting for each other's commit.
 MOST_IN_A_COMMIT: Final = 64
+#: After so many seconds it is tried again to answer, if there was no memory for that.
+_NO_MEMORY_S: Final = 0.05
 
 
 class Writer:
@@ -155,10 +157,20 @@ class Writer:
         return [job for job in waiting if job is not None]
 
     def _reply(self, jobs: Sequence[Job]) -> None:
-        """Have the loop answer all callers; if the loop has ended, nobody waits."""
-        with suppress(RuntimeError):
-            if jobs:
+        """Have the loop answer all callers; if the loop has ended, nobody waits.
+
+        Without memory it is tried until there is some: what is decided must be answered, and nobody
+        would serve the units that follow.
+        """
+        while jobs:
+            try:
                 self._loop.call_soon_threadsafe(_reply_all, jobs)
+            except RuntimeError:
+                return
+            except MemoryError:
+                time.sleep(_NO_MEMORY_S)
+            else:
+                return
 
 
 def _reply_all(jobs: Sequence[Job]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator
@@ -114,3 +115,24 @@ async def test_what_was_not_committed_is_never_answered_as_done_even_if_no_error
     with pytest.raises(StoreUnavailable, match="The store stopped"):
         await store.write(lambda tx: None)
     assert await store.read(lambda tx: tx.flags.get("lost")) is None
+
+
+async def test_callers_are_answered_once_there_is_memory_for_it(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer had ended, and everybody waited for ever."""
+    loop = asyncio.get_running_loop()
+    usual, lacks = loop.call_soon_threadsafe, [True, True]
+
+    def starved(*args: Any, **kept: Any) -> asyncio.Handle:
+        if lacks:
+            lacks.pop()
+            raise MemoryError
+        return usual(*args, **kept)
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", starved)
+    async with asyncio.timeout(10):
+        await store.write(lambda tx: tx.flags.put("first", 1))
+        await store.write(lambda tx: tx.flags.put("second", 1))
+
+    assert await store.read(lambda tx: (tx.flags.get("first"), tx.flags.get("second"))) == (1, 1)

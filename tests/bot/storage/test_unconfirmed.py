@@ -15,7 +15,7 @@ from tests.bot.storage.copied import filled, held
 from tests.bot.storage.unconfirmed import can_be_unconfirmed, confirm_nothing
 from tests.builders import a_document, a_proposal
 
-pytestmark = pytest.mark.skipif(not can_be_unconfirmed(), reason="needs a filter of Linux")
+pytestmark = pytest.mark.skipif(not can_be_unconfirmed(), reason="this system sets no filter")
 
 
 def adding(name: str) -> Callable[[Transaction], None]:
