@@ -119,8 +119,8 @@ def _rows_behind(after_id: str, tx: Transaction) -> list[tuple[str, list[str]]]:
 def _wrong_about(tx: Transaction, proposal_id: str) -> list[str]:
     try:
         proposal = tx.proposals.get(proposal_id)
-        if proposal is None:
-            return []  # unreachable within one snapshot
+        if proposal is None:  # within one snapshot: by an id that is no text nothing is found
+            return [f"proposal {proposal_id}: its id cannot be read"]
         trail = tx.audit.of(proposal_id)
         found = disagreements(proposal, trail, tx.reviews.of(proposal_id))
         for beside in _BESIDE:

@@ -43,6 +43,18 @@ class Book:
                 return found[:wanted]
             values["limit"] *= 2
 
+    def _ids(self, query: str, after_id: str, limit: int) -> list[str]:
+        """Return the ids of a page, more than `limit` if one that is no UTF-8 would be its last.
+
+        SQLite sorts the bytes that are read for such a text behind every text: what stands behind
+        it would not be found by them.
+        """
+        while True:
+            ids = [row[0] for row in self._all(query, after_id=after_id, limit=limit)]
+            if len(ids) < limit or isinstance(ids[-1], str):
+                return ids
+            limit *= 2
+
     def _one(self, query: str, **values: Any) -> Any:
         return self.connection.execute(QUERIES[query], values).fetchone()
 

@@ -27,9 +27,8 @@ class RecordedEvidence(Book):
         return packet_of(row) if row else None
 
     def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
-        """Return up to `limit` ids of packets after `after_id`, in order."""
-        rows = self._all("evidence_after", after_id=after_id, limit=limit)
-        return [row["evidence_id"] for row in rows]
+        """Return up to `limit` ids of packets after `after_id`, in order; more as `_ids` says."""
+        return self._ids("evidence_after", after_id, limit)
 
     def put(self, packet: EvidencePacket) -> None:
         """Record a packet; a later packet with the same id replaces it."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from bot.storage.book import Book
+from bot.storage.told_once import tell_once
 from bot.storage.waits import due_by
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.ports import RowUnreadable
@@ -17,11 +17,6 @@ from lifecycle.windows import closing_place
 _BEFORE_ALL_MS: Final = -(2**63)
 _NEVER_MS = 2**63 - 1
 _OPEN: Final = frozenset(state.value for state in State if not state.terminal)
-
-log = logging.getLogger("signoff.storage")
-
-_MOST_TOLD: Final = 1_000
-_TOLD: set[str] = set()
 
 
 class ProposalBook(Book):
@@ -41,9 +36,8 @@ class ProposalBook(Book):
         return [row["proposal_id"] for row in rows]
 
     def ids_after(self, after_id: str, limit: int) -> Sequence[str]:
-        """Return up to `limit` ids after `after_id`, in order."""
-        rows = self._all("ids_after", after_id=after_id, limit=limit)
-        return [row["proposal_id"] for row in rows]
+        """Return up to `limit` ids after `after_id`, in order; more as `_ids` says."""
+        return self._ids("ids_after", after_id, limit)
 
     def add(self, proposal: Proposal) -> None:
         """Insert a new proposal; its id must be free."""
@@ -214,12 +208,6 @@ class ProposalBook(Book):
             try:
                 found.append(self.desk.of_row(row))
             except RowUnreadable as unreadable:
-                _told_once(str(unreadable))
+                words = "It stands still; look at it with: signoff audit verify"
+                tell_once(f"{unreadable}. {words}")
         return found
-
-
-def _told_once(words: str) -> None:
-    """Log an unreadable row once in this process, because lists are read every second."""
-    if words not in _TOLD and len(_TOLD) < _MOST_TOLD:
-        _TOLD.add(words)
-        log.error("%s. It stands still; look at it with: signoff audit verify", words)

@@ -6,14 +6,13 @@ no state and run wherever a book does.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from bot.storage.json_text import dump, load
 from bot.storage.row_kinds import Kinds
 from bot.storage.rows import Row
+from bot.storage.told_once import tell_once
 from lifecycle.audit import AuditEntry, AuditEvent
 from lifecycle.canonical import canonical_bytes
 from lifecycle.evidence import unread_packet
@@ -22,8 +21,6 @@ from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import ActorKind, Identity
 from lifecycle.records import Card, EvidencePacket, Message, PermitRecord, Task
 from lifecycle.review import Decision, Review
-
-log = logging.getLogger("signoff.storage")
 
 _AUDIT_COLUMNS = (
     "seq",
@@ -168,14 +165,8 @@ def messages_of(rows: Iterable[Row]) -> list[Message]:
             found.append(message_of(row))
         except (ValueError, TypeError):
             key = row["key"]
-            _told_once(f"The message {key} in the database cannot be read, and is not delivered")
+            tell_once(f"The message {key} in the database cannot be read, and is not delivered")
     return found
-
-
-@lru_cache(maxsize=1_000)
-def _told_once(words: str) -> None:
-    """Log an unreadable row once, because messages are read every second."""
-    log.error("%s", words)
 
 
 def packet_row(packet: EvidencePacket) -> dict[str, Any]:
@@ -190,7 +181,7 @@ def packet_of(row: Row) -> EvidencePacket:
         values["payload"] = _object(row["payload"])
         _KINDS_OF_A_PACKET.check(values)
     except (ValueError, TypeError):
-        _told_once(f"The evidence {row['evidence_id']} in the database cannot be read")
+        tell_once(f"The evidence {row['evidence_id']} in the database cannot be read")
         return unread_packet(str(row["evidence_id"]), _text_or_empty(row["source"]))
     return EvidencePacket(**values)
 
@@ -213,7 +204,7 @@ def tasks_of(rows: Iterable[Row]) -> list[Task]:
             _KINDS_OF_A_TASK.check(values := _fields(Task, row))
             found.append(Task(**values))
         except TypeError:
-            _told_once(f"The task {row['task_id']} in the database cannot be read, and is not told")
+            tell_once(f"The task {row['task_id']} in the database cannot be read, and is not told")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.storage import record_rows
+from bot.storage import told_once
 from bot.trail import verified_in
 from lifecycle.answers import CardPlace
 from lifecycle.ports import Transaction
@@ -152,7 +152,7 @@ async def test_a_card_that_cannot_be_read_is_posted_again_and_holds_up_no_other(
 async def test_a_message_that_cannot_be_read_holds_up_no_other(
     world: World, forged: Any, caplog: pytest.LogCaptureFixture, text: str
 ) -> None:
-    record_rows._told_once.cache_clear()  # it is told once a process
+    told_once.TOLD.clear()  # it is told once a process
     for proposal_id in await both(world):
         await world.rejects("ben", proposal_id)
     forged(f"UPDATE outbox SET body = '{text}' WHERE number = 1")

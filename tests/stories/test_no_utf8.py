@@ -86,3 +86,25 @@ async def test_a_list_names_what_waits_although_its_reviews_cannot_be_read(
     assert "cannot be read" in first["unreadable"]
     assert [each["person"] for each in second["reviews"]] == ["ana"]
     assert "unreadable" not in second
+
+
+@pytest.mark.parametrize(
+    ("column", "ids"),
+    [("proposals.proposal_id", ("p1", "p2")), ("evidence.evidence_id", ("e1", "e2"))],
+    ids=["proposals", "evidence"],
+)
+async def test_an_id_that_is_no_utf8_hides_nothing_behind_it_from_verification(
+    world: World, forged: Any, monkeypatch: pytest.MonkeyPatch, column: str, ids: tuple[str, str]
+) -> None:
+    """A row that no entry tells of was not named behind such an id at the end of a page."""
+    for page in ("bot.trail._PAGE", "lifecycle.agreeing.evidence._PAGE"):
+        monkeypatch.setattr(page, 1)
+    await world.observes(True, "e2")
+    (table, name), (first, second) = column.split("."), ids
+    forged(f"UPDATE {table} SET {name} = CAST(X'61c3' AS TEXT) WHERE {name} = '{first}'")
+    forged(f"UPDATE {table} SET {name} = 'untold' WHERE {name} = '{second}'")
+
+    found = await problems(world)
+
+    assert any("untold" in each for each in found)
+    assert any(r"b'a\xc3'" in each for each in found)

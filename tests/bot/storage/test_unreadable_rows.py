@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bot.storage import told_once
 from bot.storage.sqlite import SqliteStore
 from lifecycle.calls.finishing import Concluded
 from lifecycle.canonical import s256
@@ -232,3 +233,28 @@ async def test_a_page_of_messages_and_of_tasks_is_full_although_rows_before_it_c
         return [m.key for m in messages], [t.task_id for t in tx.backlog.tasks("leila", 1)]
 
     assert await world.store.read(page) == (["end:p3"], ["t3"])
+
+
+async def test_of_very_many_rows_that_cannot_be_read_the_log_does_not_name_each_again(
+    on_disk: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Five thousand of them were logged each second."""
+    monkeypatch.setattr(told_once, "TOLD", set())
+    last = f"number < {told_once.MOST_TOLD + 500}"
+    row = "'k' || number, 'terminal', '', 'note', '{', 1000, 0, 0"
+    with closing(sqlite3.connect(tmp_path / "signoff.db")) as other:
+        other.execute(
+            "WITH RECURSIVE numbers (number) AS "
+            f"(SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE {last}) "
+            "INSERT INTO outbox (key, surface, recipient, kind, body, created_at_ms, "
+            f"not_before_ms, attempts) SELECT {row} FROM numbers"
+        )
+        other.commit()
+
+    for _ in range(3):
+        assert not await on_disk.store.read(lambda tx: tx.outbox.waiting("terminal", 2**62, 9))
+
+    assert len(caplog.records) == told_once.MOST_TOLD
