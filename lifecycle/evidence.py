@@ -104,7 +104,7 @@ def unread_packet(evidence_id: str, source: str) -> EvidencePacket:
     It says nothing, and is stale whenever it is judged. It belongs to its source all the same,
     whose next packet takes its place.
     """
-    return EvidencePacket(evidence_id, source, 0, LAST_MS, {})
+    return EvidencePacket(evidence_id, source, LAST_MS, LAST_MS, {})
 
 
 def is_unread(packet: EvidencePacket) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,3 +109,22 @@ async def test_a_packet_that_cannot_be_read_still_belongs_to_its_source(
     reply = await world.workflow.record_evidence(raw, world.sender("other"))
 
     assert (reply.done, reply.code) == (False, "id_conflict")
+
+
+async def test_a_packet_that_cannot_be_read_is_stale_also_where_evidence_counts_for_ever(
+    on_disk: World, forged: Any
+) -> None:
+    """It counted as 56 years old, and what was bound to it was approved."""
+    world = on_disk
+    rules = dict(world.workflow.policy.rules)
+    kept = rules["preconditions_hold"]
+    for_ever = dict(kept.settings) | {"freshness_s": 10**10}
+    await world.adopts(rules=rules | {"preconditions_hold": replace(kept, settings=for_ever)})
+    await world.observes(True)
+    forged("UPDATE evidence SET payload = '{'")
+
+    bound = {"evidence_id": "e1", "binding_type": "precondition", "required": True}
+    told = await world.submits(MAIL, proposal_id="m1", evidence_bindings=[bound])
+
+    assert [fault.code for fault in told.errors] == ["V-PROP-013"]
+    assert told.state != "sentinel_approved"
