@@ -232,14 +232,15 @@ def _validator(schema: bytes) -> Any:
 def shape_of(tool: ToolPolicy) -> dict[str, Any] | None:
     """Return the JSON Schema that an agent has to keep to, None if the tool takes anything.
 
-    What a mail asks for stands last in `allOf`, so that every reference of the tool's own holds.
+    What a mail asks for stands beside the tool's own schema. That has an `$id`, so that what it
+    refers to within itself is itself, and not the whole.
     """
+    own = dict(tool.parameters) if tool.parameters is not None else None
     if tool.kind is not ToolKind.EMAIL:
-        return dict(tool.parameters) if tool.parameters is not None else None
-    if tool.parameters is None:
+        return own
+    if own is None:
         return dict(EMAIL_SHAPE)
-    own = dict(tool.parameters)
-    return own | {"allOf": [*own.get("allOf", ()), EMAIL_SHAPE]}
+    return {"allOf": [{"$id": f"urn:signoff:tool:{tool.name}"} | own, EMAIL_SHAPE]}
 
 
 def parameter_faults(tool: ToolPolicy, parameters: Mapping[str, Any]) -> list[Fault]:

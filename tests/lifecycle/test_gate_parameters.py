@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from lifecycle.first_gate.parameter_shapes import parameter_faults, schema_problems
+from lifecycle.first_gate.parameter_shapes import parameter_faults, schema_problems, shape_of
 from lifecycle.policy import ActionType
 from lifecycle.tier import Tier
-from tests.builders import MAIL, PROD, a_document, a_tool
+from tests.builders import MAIL, PROD, a_document, a_tool, the_tools
 from tests.lifecycle.at_the_gate import accepted, faults_of
 
 SCHEMA: dict[str, Any] = {
@@ -43,6 +45,34 @@ SCHEMA: dict[str, Any] = {
 )
 def test_a_mail_has_the_shape_of_a_mail(parameters: dict[str, Any], path: str) -> None:
     assert faults_of(a_document(parameters=parameters)) == [("invalid_parameter", path)]
+
+
+NUMBERED: dict[str, Any] = {"n": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"properties": NUMBERED | {"of": {"$ref": "#"}}},
+        {"$id": "urn:x:y", "properties": NUMBERED | {"of": {"$ref": "urn:x:y"}}},
+        {"$dynamicAnchor": "a", "properties": NUMBERED | {"of": {"$dynamicRef": "#a"}}},
+        {"$defs": {"n": NUMBERED["n"]}, "properties": {"n": {"$ref": "#/$defs/n"}}},
+        {"allOf": [{"properties": NUMBERED}], "properties": {"of": {"$ref": "#/allOf/0"}}},
+        {"properties": NUMBERED | {"to": {}, "of": {}}, "additionalProperties": False},
+        {"required": ["of"]},
+        {},
+        None,
+    ],
+)
+def test_what_is_told_of_a_mail_is_what_the_gate_asks_of_it(own: dict[str, Any] | None) -> None:
+    """A schema that refers to itself was told to need the fields of a mail at every depth."""
+    tool = replace(the_tools()["send-email"], parameters=own)
+    told = Draft202012Validator(shape_of(tool))
+
+    for within in ({"n": 1}, {"n": "x"}, {}):
+        for sent in (within, {"of": within}):
+            for mail in (sent, sent | {"to": "a@shop.example"}, sent | {"to": []}):
+                assert told.is_valid(mail) is (parameter_faults(tool, mail) == [])
 
 
 def test_a_mail_may_carry_other_names() -> None:
@@ -93,6 +123,53 @@ def test_a_parameter_that_is_refused_is_told_how_it_would_do(
     tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=SCHEMA)
 
     assert [fault.suggestion for fault in parameter_faults(tool, parameters)] == [words]
+
+
+@pytest.mark.parametrize("names", [40, 2_000])
+def test_of_many_fields_that_a_tool_needs_those_are_told_that_are_absent(names: int) -> None:
+    """The first of all were told, whole or not, and whoever had written those never learnt more."""
+    needed = [f"a_name_of_some_length_{number}" for number in range(names)]
+    shape = {"properties": {name: {} for name in needed}, "required": needed}
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=shape)
+    sent: dict[str, Any] = dict.fromkeys(needed[:-2], 1)
+
+    told = {fault.suggestion for fault in parameter_faults(tool, sent)}
+    all_told = str(parameter_faults(tool, {})[0].suggestion)
+
+    assert told == {f"The tool needs all of these here: {needed[-2]}, {needed[-1]}."}
+    assert all_told.endswith(", …")
+    assert set(all_told.partition(": ")[2].split(", ")) <= {*needed, "…"}
+
+
+def test_a_field_that_a_tool_needs_is_told_however_long_its_name_is() -> None:
+    name = "n" * 200
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters={"required": [name, "b"]})
+
+    told = {str(fault.suggestion) for fault in parameter_faults(tool, {})}
+
+    assert told == {f"The tool needs all of these here: {name}, …"}
+
+
+def test_of_many_fields_that_a_tool_takes_none_is_told_by_half_its_name() -> None:
+    takes = {f"a_name_of_some_length_{number}": {} for number in range(40)}
+    shape = {"properties": takes, "additionalProperties": False}
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=shape)
+
+    (fault,) = parameter_faults(tool, {"other": 1})
+
+    assert set(str(fault.required).removeprefix("one of ").split(", ")) <= {*takes, "…"}
+
+
+@pytest.mark.parametrize(("names", "asked"), [(64, True), (65, False)])
+def test_a_name_is_compared_with_no_more_than_some_others(names: int, *, asked: bool) -> None:
+    """A document with names of its own held the loop for 0.2 s where a tool takes 500 fields."""
+    takes = {f"field_{number}": {} for number in range(names)}
+    shape = {"properties": takes, "additionalProperties": False}
+    tool = a_tool("probe", Tier.AUTO, ActionType.EXECUTE, parameters=shape)
+
+    (fault,) = parameter_faults(tool, {"feld_7": 1})
+
+    assert ("Did you mean field_7?" in str(fault.suggestion)) is asked
 
 
 def test_who_sends_a_field_too_many_hears_which_there_are_and_not_what_the_whole_is() -> None:
