@@ -42,7 +42,7 @@ _LOCAL: Final = re.compile(r"[A-Za-z0-9_'+=&~-]+(?:\.[A-Za-z0-9_'+=&~-]+)*")
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 #: The sign in an address, also as it is written in full or small width, or with an escape.
-_AT: Final = re.compile(r"[@\uff20\ufe6b]|%40|&#(?:64|x40);|&commat;", re.IGNORECASE)
+_AT: Final = re.compile(r"[@\uff20\ufe6b]|%40|&#(?:0*64|x0*40);|&commat;", re.IGNORECASE)
 #: Anything that some program takes for the beginning of an encoded word.
 _ENCODED_WORD: Final = compiled(r"=\?[^?]*\?[bBqQ]\?")
 _BODIES: Final = frozenset({"body", "html", "text"})

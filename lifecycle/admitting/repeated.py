@@ -11,6 +11,7 @@ from lifecycle.ending import answer_of
 from lifecycle.errors import Fault, Refused
 from lifecycle.expiry import as_seen, undecided
 from lifecycle.first_gate.gate import Accepted
+from lifecycle.first_gate.kind import Kind
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
@@ -41,20 +42,19 @@ def same_document(tx: Transaction, accepted: Accepted, sender: Sender) -> Propos
         return None
     if existing.digest == accepted.digest and existing.actor == sender.identity:
         return existing
-    raise Refused(
-        [Fault("id_conflict", "proposal_id", suggestion=_taken(existing, accepted, sender))]
-    )
+    name = "request_id" if accepted.kind is Kind.KERNEL_REQUEST else "proposal_id"
+    raise Refused([Fault("id_conflict", name, suggestion=_taken(existing, accepted, sender, name))])
 
 
-def _taken(existing: Proposal, accepted: Accepted, sender: Sender) -> str:
+def _taken(existing: Proposal, accepted: Accepted, sender: Sender, name: str) -> str:
     """Say for what an id stands that another document has. Who wrote the same anew, because an
     answer was lost, is not sent to a new id, under which what was done would be done once more."""
     own = existing.actor == sender.identity
     if not own or existing.content_digest != accepted.content_digest:
-        return "This proposal_id stands for another document; choose a new one."
+        return f"This {name} stands for another document; choose a new one."
     return (
-        "You have proposed the same content under this proposal_id already: look what became of "
-        "it. Choose a new proposal_id only if it was not done, or is to be done once more."
+        f"You have proposed the same content under this {name} already: look what became of it. "
+        f"Choose a new {name} only if it was not done, or is to be done once more."
     )
 
 

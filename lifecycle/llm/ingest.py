@@ -72,7 +72,7 @@ def ingest(raw: Mapping[str, Any], terms: Terms) -> Chosen | Question:
 def _as_sent(error: Refused, raw: Mapping[str, Any]) -> Refused:
     """Return the refusal with the plan under the name that its sender has for it."""
     ours, theirs = PLAN_KEYS
-    if ours in raw or theirs not in raw:
+    if ours in raw or theirs not in raw or error.code == "unknown_field":
         return error
     return Refused([_renamed(fault, ours, theirs) for fault in error.faults])
 
@@ -167,13 +167,16 @@ def _unknown_refs(
     """
     plan = next(raw[key] for key in PLAN_KEYS if key in raw)
     by_key = {candidate.key: digest for digest, candidate in found.items()}
-    any_of = f", one of {', '.join(found)}" if found else ""
     for index, ref in enumerate(plan["candidateRefs"]):
         if ref.strip() in astray:
             named = by_key.get(ref.strip())
-            required = named or f"the digest of a Proposal in candidates{any_of}"
+            required = named or f"the digest of a Proposal in candidates{_one_of(found)}"
             path = f"proposal.candidateRefs[{index}]"
             yield from refused("proposal_invalid_step", path, required).faults
+
+
+def _one_of(digests: Collection[str]) -> str:
+    return f", one of {', '.join(digests)}" if digests else ""
 
 
 def _digest(fields: Mapping[str, Any], key: Any) -> str:
@@ -194,7 +197,7 @@ def _yielded(plan: Plan, candidates: Mapping[str, _Candidate]) -> str:
         raise refused(
             "proposal_invalid_step",
             f"proposal.steps[{len(plan.steps) - 1}].outputs",
-            "the digest of exactly one candidate",
+            f"the digest of exactly one candidate{_one_of(plan.candidate_refs or candidates)}",
         )
     return str(last[0])
 

@@ -31,6 +31,7 @@ from lifecycle.verdicts.effective_terms import (
     standing_details,
     window_at,
 )
+from lifecycle.verdicts.last_judged import BY_EVIDENCE
 
 
 def judge(
@@ -103,10 +104,12 @@ def reject_by_sentinel(
 
 def _rejecting_words(verdict: Verdict) -> str:
     """Say why Sentinel rejects, and that the id is used up where the same may be sent again."""
-    words = hard_words(verdict)
-    if retry_after(verdict.reason, verdict.faults()) is not Retry.LATER:
+    words, hard = hard_words(verdict), [f for f in verdict.faults() if f.level == Level.HARD]
+    asking = [fault for fault in hard if retry_after(fault.rule, [fault]) is not Retry.LATER]
+    if not hard or any(fault.rule not in BY_EVIDENCE for fault in asking):
         return words
-    return f"{words.removesuffix('.')}. Propose it again later, under a new proposal_id."
+    when = "later" if len(asking) < len(hard) else "then"
+    return f"{words.removesuffix('.')}. Propose it again {when}, under a new id."
 
 
 def policy_changed(tx: Transaction, moment: Moment, proposal: Proposal, words: str) -> Proposal:

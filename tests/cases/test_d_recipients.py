@@ -155,7 +155,13 @@ def test_D10_what_is_no_address_is_told_how_to_be_no_recipient() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["Eve <eve@evil.example>", f"{EVE}, {EVE}", "eve＠evil.example", "mailto:eve%40evil.example"],
+    [
+        "Eve <eve@evil.example>",
+        f"{EVE}, {EVE}",
+        "eve＠evil.example",
+        "mailto:eve%40evil.example",
+        "eve&#064;evil.example",
+    ],
 )
 def test_D10_who_writes_an_address_is_not_told_to_hide_it_under_another_name(written: str) -> None:
     (fault,) = verdict_on(mail(cc=written)).faults()

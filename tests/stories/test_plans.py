@@ -177,6 +177,18 @@ async def test_who_refers_to_a_candidate_by_its_key_is_told_its_digest(world: Wo
     assert (answer.state, answer.digest) == ("sentinel_approved", digest(mail))
 
 
+async def test_who_derives_what_is_no_digest_is_told_that_of_each_candidate(world: World) -> None:
+    """It said: Write the digest of exactly one candidate."""
+    mail = a_document(MAIL)
+    envelope = an_envelope(world, [mail], a_derivation("the mail"))
+
+    refused = await sends(world, envelope)
+
+    assert (refused.reason, len(refused.errors)) == ("proposal_invalid_step", 1)
+    assert refused.errors[0].path == "proposal.steps[1].outputs"
+    assert digest(mail) in refused.explanation
+
+
 @pytest.mark.parametrize("name", ["proposal", "llmProposal"])
 async def test_each_reference_that_is_none_is_named_where_it_stands_and_as_the_plan_is_called(
     world: World, name: str
@@ -192,6 +204,18 @@ async def test_each_reference_that_is_none_is_named_where_it_stands_and_as_the_p
     found = [(fault.path, digest(mail) in str(fault.suggestion)) for fault in refused.errors]
     assert found == [(f"{name}.candidateRefs[1]", True), (f"{name}.candidateRefs[2]", True)]
     assert f" at {name}.candidateRefs[1]" in refused.explanation
+
+
+async def test_a_field_of_the_envelope_keeps_its_name_whatever_the_plan_is_called(
+    world: World,
+) -> None:
+    envelope = an_envelope(world, [], {}, **{"proposal.kind": "value"})
+    envelope["llmProposal"] = envelope.pop("proposal")
+
+    refused = await sends(world, envelope)
+
+    found = [(fault.code, fault.path) for fault in refused.errors]
+    assert found == [("unknown_field", "proposal.kind")]
 
 
 async def test_a_fault_of_the_candidate_is_named_in_its_place(world: World) -> None:
