@@ -280,7 +280,7 @@ def _words(asked: Mapping[str, Any]) -> str:
     return (
         f"QUESTION from agent {asked['actor']} about {asked['target']!r} in "
         f"{_scope_words(asked['scope'])!r}: {asked['intent']!r}. "
-        f"Nothing is executed. Reply with: answer {asked['question_id']} <words>"
+        f"Nothing is executed. Answer with: answer {asked['question_id']} <words>"
     )
 
 

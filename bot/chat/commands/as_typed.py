@@ -7,24 +7,50 @@ that on Discord or Slack and types just that is not heard there: a prefix stands
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from bot.chat.commands.help import COMMANDS
+from bot.chat.commands.replies import CommandReply
 
 _ABOUT_ONE: Final = "|".join(
     re.escape(word) for word, (behind, _) in COMMANDS.items() if behind.startswith("<id>")
 )
-#: A stand-in for an id, in sentences about several proposals.
-_ANY_ID: Final = "ID"
 #: Not within a longer word, not behind a prefix, and not a command of the shell.
 _ALONE: Final = r"(?<![\w/!@-])(?<!signoff )"
-#: `thaw` has no id behind it; as a remedy it stands alone behind a colon.
-_THAW: Final = r"(?<=: )thaw(?=[.;)]|$)"
+#: Remedies without the id of a proposal, known by the law's words around them: the same words may
+#: stand in a reason or in a question.
+_OF_NONE: Final = (
+    r"(?<=lets go of that: )retry (?=ID\b)"
+    r"|(?:(?<=that stop: )|(?<=a freeze: ))thaw(?=[.;)]|$)"
+    r"|(?<= s, )thaw(?= lets go of it)|(?<=and type )thaw(?= again)"
+    r"|(?<=Answer with: )answer (?=\S+ <words>$)"
+)
+#: How a command is written, in an answer to whoever wrote it otherwise.
+_WRITTEN: Final = rf"(?:(?<=Write: )|(?<=Say why: ))(?:{'|'.join(map(re.escape, COMMANDS))})\b"
 
 
 def as_typed(words: str, prefix: str, proposal_id: str | None) -> str:
-    """Return the words with `prefix` before each command that names this proposal, or `ID`, and
-    before a `thaw` that is the remedy."""
-    ids = "|".join(map(re.escape, filter(None, (proposal_id, _ANY_ID))))
-    of_one = rf"{_ALONE}(?:{_ABOUT_ONE}) (?=(?:{ids})(?![\w-]|\.[\w.-]))"
-    return re.sub(f"{of_one}|{_THAW}", lambda found: prefix + found[0], words)
+    """Return the words with `prefix` before each command that names this proposal, and before the
+    remedies that name none."""
+    commands = _OF_NONE
+    if proposal_id is not None:
+        its_id = rf"{re.escape(proposal_id)}(?![\w-]|\.[\w.-])"
+        commands = rf"{_ALONE}(?:{_ABOUT_ONE}) (?={its_id})|{_OF_NONE}"
+    return re.sub(commands, lambda found: prefix + found[0], words)
+
+
+def answer_as_typed(reply: CommandReply, prefix: str) -> CommandReply:
+    """Return the answer with `prefix` before the commands that it tells somebody to type.
+
+    What shows a proposal, or lists several, stays as it is: it quotes what others wrote.
+    """
+    if reply.about is None and reply.code is None:
+        return reply
+
+    def told(words: str) -> str:
+        written = re.sub(_WRITTEN, lambda found: prefix + found[0], words)
+        return as_typed(written, prefix, reply.about)
+
+    blocks = (told(each) if isinstance(each, str) else each for each in reply.blocks)
+    return replace(reply, blocks=tuple(blocks))

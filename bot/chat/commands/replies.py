@@ -42,12 +42,13 @@ class CommandReply:
     """The answer to one command: words for people, or one JSON `document` for a proposer.
 
     All text is literal: a platform escapes it, and it pings nobody. `code` is None if the command
-    had its effect.
+    had its effect. `about` is the proposal that somebody acted on: commands that help name it.
     """
 
     blocks: tuple[str | Table, ...] = ()
     document: Mapping[str, Any] | None = None
     code: str | None = None
+    about: str | None = None
 
     @property
     def text(self) -> str:
@@ -65,7 +66,7 @@ class CommandReply:
     def of(cls, reply: Reply) -> CommandReply:
         """Return the answer that carries the law's reply."""
         lines = _coded((reply.words,), reply.code)
-        return cls(lines, code=reply.code)
+        return cls(lines, code=reply.code, about=reply.proposal_id)
 
 
 def _coded(lines: tuple[str, ...], code: str | None) -> tuple[str, ...]:

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import discord
 
-from bot.chat.commands.as_typed import as_typed
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.replies import CommandReply
 from bot.chat.discord.files import attached
 from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Rest
-from bot.chat.discord.settings import PREFIX, SURFACE
+from bot.chat.discord.settings import SURFACE
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
 from bot.chat.hearing.senders import as_known_now, sender_of
@@ -149,8 +147,7 @@ class Asked:
         reply = await self._incoming.pressed(
             sender, message_id, signal, str(payload["reason"]), in_place=self.in_place(payload)
         )
-        told = as_typed(reply.words, PREFIX, reply.proposal_id)
-        return answer_messages(CommandReply.of(replace(reply, words=told)))
+        return answer_messages(CommandReply.of(reply))
 
 
 def _stops(payload: Payload) -> StopOf | None:

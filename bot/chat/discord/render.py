@@ -18,7 +18,9 @@ from bot.chat.cards.content import CardContent, Colour, Field
 from bot.chat.cards.documents import gist_of, json_shown, told_once, whole_of
 from bot.chat.cards.fitting import Attachment, Limits, fit
 from bot.chat.cards.spans import without_span
+from bot.chat.commands.as_typed import answer_as_typed
 from bot.chat.commands.replies import CommandReply, Table
+from bot.chat.discord.settings import PREFIX
 
 #: Discord's limits, counted in code units of UTF-16: the strictest way in which it may count.
 CONTENT_LIMIT: Final = 2000
@@ -171,7 +173,7 @@ def _clipped(text: str, room: int) -> str:
 
 
 def _add_instructions(embed: discord.Embed, card: CardContent) -> None:
-    lines = [f"`!{command}`" for command in card.commands]
+    lines = [f"`{PREFIX}{command}`" for command in card.commands]
     if card.react:
         typed = f"or type {' · '.join(lines)}" if lines else "or press a button"
         embed.add_field(name=card.react, value=typed, inline=False)
@@ -198,6 +200,7 @@ def answer_messages(reply: CommandReply) -> list[Said]:
     """Return the messages that an answer takes: up to four, or one with a file of the whole."""
     if reply.document is not None:
         return [document_message(reply.document)]
+    reply = answer_as_typed(reply, PREFIX)
     pieces = list(_pieces(reply))
     messages = list(_packed(pieces)) or ["…"]
     if len(messages) <= _MOST_MESSAGES:

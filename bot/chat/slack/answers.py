@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from bot.chat.cards.documents import gist_of, told_once, whole_of
 from bot.chat.cards.fitting import Attachment, beginning
+from bot.chat.commands.as_typed import answer_as_typed
 from bot.chat.commands.replies import CommandReply
+from bot.chat.slack.render import PREFIX
 from bot.chat.slack.text import fenced, literal
 
 #: Slack takes 40,000 characters, but splits a message of more than about 12,000.
@@ -34,6 +36,7 @@ def answer(reply: CommandReply, name: str) -> Said:
     """Return the answer to a command; a file with the whole is called by `name`."""
     if reply.document is not None:
         return document_said(reply.document, name)
+    reply = answer_as_typed(reply, PREFIX)
     text = literal(reply.text)
     if len(text) <= _MOST:
         return Said(text)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 
+import pytest
+
 from bot.chat.discord.views import APPROVE
+from lifecycle.answers import Sender
+from lifecycle.proposal import ActorKind
 from tests.bot.chat.discord.standing import DEPLOY
 from tests.builders import PROD
 from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
 from tests.fakes.tools import raising
+from tests.stories.test_plans import HINTS, an_envelope
 
 
 async def in_doubt(stage: DiscordStage) -> str:
@@ -60,3 +66,44 @@ async def test_what_a_person_wrote_as_a_reason_is_told_as_it_was_written(
     assert "Frozen by ana: retry p1 is under way." in await until(
         lambda: told(stage, "Nothing executes"), "the freeze is told"
     )
+
+
+async def test_a_question_names_the_answer_as_it_is_typed_here(stage: DiscordStage) -> None:
+    plan = {"proposalKind": "refinementPlan", "candidateRefs": HINTS}
+    envelope = an_envelope(stage, [], plan, intent="Is it ready; with: answer q9 <words>")
+    leila = Sender("terminal", ActorKind.AGENT, "leila", account="leila")
+    await stage.workflow.submit(json.dumps(envelope).encode(), leila)
+    asked = await until(lambda: told(stage, "QUESTION"), "the question")
+    assert "with: answer q9" in asked
+
+    words = re.search(r"with: (\S*answer q-\S+) \\<words>$", asked)
+    assert words is not None
+    stage.server.says(BEN, f"{words[1]} Yes, but only once.")
+    (entry,) = await until(lambda: stage.audit("question_answered"), "the answer")
+    assert entry["details"]["answer"] == "Yes, but only once."
+
+
+@pytest.mark.parametrize("reason", ["thaw", "all: thaw.", "retry ID is under way", "x: answer"])
+async def test_a_reason_that_looks_like_a_remedy_is_told_as_it_was_written(
+    stage: DiscordStage, reason: str
+) -> None:
+    stage.server.says(ANA, f"!freeze {reason}")
+    said = await until(lambda: told(stage, "Nothing executes"), "the freeze is told")
+    assert f"Frozen by ana: {reason}" in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "remedy", "code"),
+    [
+        ("!approve p1", "look, then: !settle p1 happened", "already_decided"),
+        ("!reject p1", "Say why: !reject p1 \\<reason>", "reason_required"),
+        ("!freeze", "Say why: !freeze \\<reason>", "reason_required"),
+        ("!settle p1", "Write: !settle \\<id>", "unknown_command"),
+    ],
+)
+async def test_whoever_types_a_command_in_vain_is_told_the_next_as_it_is_typed_here(
+    stage: DiscordStage, typed: str, remedy: str, code: str
+) -> None:
+    assert await in_doubt(stage) == "p1"
+    stage.server.says(ANA, typed)
+    assert remedy in await until(lambda: told(stage, f"({code})"), "the answer")

@@ -1,0 +1,30 @@
+"""The commands in a sentence of the law are written as they are typed where it is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.chat.commands.as_typed import as_typed
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "look, then: /signoff settle p1 happened | did-not-happen",
+        "Nothing was carried out yet: /signoff retry p1, or /signoff roll-back p1 <reason>.",
+        "/signoff roll-back p1 <reason>, or let go of that stop: /signoff retry p1, and of a "
+        "freeze: /signoff thaw",
+        "or let go of that stop: /signoff thaw.",
+        "let go of that: /signoff retry p1",
+        "until somebody stops it, or lets go of that: /signoff retry ID (a freeze: /signoff thaw).",
+        "Where that has waited for 60 s, /signoff thaw lets go of it.",
+        "Look (status), and type /signoff thaw again where it still holds.",
+        "Nothing is executed. Answer with: /signoff answer q-1 <words>",
+        "Frozen by ana: thaw. Nothing executes or commits until thaw.",
+        "Frozen by ana: retry ID, all: thaw. Nothing executes or commits until thaw.",
+        "In the shell: signoff show p1",
+        "retry p1.x and retry p12 are of others",
+    ],
+)
+def test_what_helps_has_its_prefix_and_what_looks_like_it_has_none(told: str) -> None:
+    assert as_typed(told.replace("/signoff ", ""), "/signoff ", "p1") == told
