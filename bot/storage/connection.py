@@ -202,23 +202,32 @@ def remains_of(path: Path) -> str | None:
             "end. Run signoff restore again, or move that file away to begin empty."
         )
     if _holds_commits(commits := _log_of(path)):
-        return (
-            f"There is no database {path}, but {commits.name}, which holds its newest commits. Put "
-            "back the very file that was there, or bring a copy back with: signoff restore FILE. "
-            "To begin empty, move that file away."
-        )
+        return f"There is no database {path}, but {_newest_in(commits)}"
     return None
+
+
+def _newest_in(commits: Path) -> str:
+    return (
+        f"{commits.name}, which holds its newest commits. Put back the very file that was there, "
+        "or bring a copy back with: signoff restore FILE. To begin empty, move "
+        f"{commits.name} away."
+    )
 
 
 def _refuse_strange_log(path: Path) -> None:
     """Raise CannotOpen if the log beside the database is of another one.
 
     A file in any other mode than WAL has none. It was put in the place of a database whose bot had
-    died: SQLite would apply the commits of that one to it, and mix the two. Call it before this
-    process has a connection: to close the file would release the locks of that one.
+    died: SQLite would apply the commits of that one to it, and mix the two; beside an empty file it
+    would delete them. Call it before this process has a connection: to close the file would release
+    the locks of that one.
     """
     commits = _log_of(path)
-    if _mode_of(path) not in (b"", _WAL_MODE) and _holds_commits(commits):
+    if not _holds_commits(commits):
+        return
+    if not path.stat().st_size:
+        raise CannotOpen(f"The database {path} is an empty file beside {_newest_in(commits)}")
+    if _mode_of(path) not in (b"", _WAL_MODE):
         raise CannotOpen(
             f"{path} was put in the place of another database: {commits.name} beside it holds "
             f"commits of that one. Move {path.name} away, and bring it back from there with: "

@@ -39,6 +39,10 @@ def moved(file: Path, name: str) -> Path:
     return file.rename(file.with_name(name))
 
 
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
 def names(database: Path) -> list[str]:
     with closing(open_plain(database, writing=False)) as plain:
         return [row[0] for row in plain.execute("SELECT proposal_id FROM proposals ORDER BY 1")]
@@ -68,6 +72,29 @@ async def test_newest_commits_without_their_database_are_not_deleted_by_a_start(
     store = await SqliteStore.open(died)
     await store.close()
     assert names(died) == ["p1", "p2"]
+
+
+async def test_newest_commits_beside_an_emptied_database_are_not_deleted_by_a_start(
+    died: Path,
+) -> None:
+    """A start took the empty file for a new one, with a warning in the log alone."""
+    away = moved(died, "away.db")
+    emptied(died)
+    with pytest.raises(CannotOpen, match=r"empty file beside signoff\.db-wal.*Put back the very"):
+        await SqliteStore.open(died)
+
+    shutil.copy(away, died)
+    store = await SqliteStore.open(died)
+    await store.close()
+    assert names(died) == ["p1", "p2"]
+
+
+async def test_a_copy_comes_back_over_an_emptied_database_beside_newest_commits(
+    died: Path,
+) -> None:
+    emptied(died)
+    bring_back(died.with_name("copy.db"), died)
+    assert names(died) == ["p1"]
 
 
 async def test_newest_commits_without_their_database_do_not_mix_with_a_copy_that_is_restored(
