@@ -16,6 +16,7 @@ from bot.chat.cards.spans import moment_words
 from bot.clocks.told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
+from bot.storage.remedies import read_only
 from bot.storage.stop_lines import stops_in
 from bot.surfaces_kept import kept_health, served_names
 from bot.views import count_pending
@@ -158,13 +159,12 @@ def _read_only(config: Config) -> str | None:
     On such a disk the bot cannot write the note that says that it cannot write.
     """
     database = config.database_file
-    with suppress(OSError):
-        if database is not None and os.statvfs(database).f_flag & os.ST_RDONLY:
-            return (
-                f"The disk of {database} is mounted read-only: nothing is approved, executed or "
-                "closed until it can be written again. A disk that fails is mounted so: see dmesg"
-            )
-    return None
+    if database is None or not read_only(database):
+        return None
+    return (
+        f"The disk of {database} is mounted read-only: nothing is approved, executed or closed "
+        "until it can be written again. A disk that fails is mounted so: see dmesg"
+    )
 
 
 def _config_json(config: Config, running: Running) -> dict[str, Any] | None:

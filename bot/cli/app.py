@@ -187,6 +187,10 @@ def _remedy(error: OSError) -> str:
         return MORE_FILES
     if not isinstance(error, PermissionError):
         return ""
+    from bot.storage.remedies import closed_to_its_owner
+
+    if folder := closed_to_its_owner(Path(str(error.filename or ""))):
+        return f" The account has closed its own folder: chmod u+rwx {folder}"
     return " Call Signoff as the account that runs the bot, as in: sudo -u signoff signoff status"
 
 

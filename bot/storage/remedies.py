@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -62,6 +63,8 @@ def _closed(path: Path | None) -> str:
         return MORE_FILES
     if path is not None and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
         return f" SQLite takes no path of more than {_LONGEST_PATH} bytes: put it higher up."
+    if path is not None and read_only(path):
+        return " Its disk is mounted read-only: mount it for writing. If it fails, dmesg says so."
     if path is not None and _is_of_another(path):
         return " This account may not: call Signoff as the account that runs the bot."
     return " Its folder must allow new files; to look at a copy, put it where they are."
@@ -93,6 +96,23 @@ def _lacks_its_log(path: Path) -> bool:
 
 def _holds_something(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
+
+
+def closed_to_its_owner(path: Path) -> Path | None:
+    """Return the folder above `path` into which this account may not look, if that is its own."""
+    by_effect = os.access in os.supports_effective_ids
+    for folder in reversed(path.absolute().parents):
+        if not os.access(folder, os.X_OK, effective_ids=by_effect):
+            with suppress(OSError):
+                return folder if folder.stat().st_uid == os.geteuid() else None
+    return None
+
+
+def read_only(database: Path) -> bool:
+    """Return True if the disk of the database is mounted read-only."""
+    with suppress(OSError):
+        return bool(os.statvfs(database).f_flag & os.ST_RDONLY)
+    return False
 
 
 def _is_of_another(path: Path) -> bool:

@@ -51,9 +51,12 @@ def run(
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-@pytest.mark.parametrize("closed", ["data", "data/signoff.db"])
-def test_who_may_not_look_at_the_database_is_told_whose_account_may(
-    config: Path, closed: str, words: tuple[str, ...]
+@pytest.mark.parametrize(
+    ("closed", "helps"),
+    [("data", "its own folder: chmod u+rwx "), ("data/signoff.db", "account that runs the bot")],
+)
+def test_who_may_not_look_at_the_database_is_told_what_helps_or_whose_account_may(
+    config: Path, closed: str, helps: str, words: tuple[str, ...]
 ) -> None:
     place = config.parent / closed
     mode = place.stat().st_mode
@@ -64,7 +67,7 @@ def test_who_may_not_look_at_the_database_is_told_whose_account_may(
         place.chmod(mode)
 
     assert done.returncode == 1, done
-    assert "account that runs the bot" in done.stderr
+    assert helps in done.stderr
     assert "does not know" not in done.stderr
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import resource
+import subprocess
 import time
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.processes import DEADLINE_S, Process
@@ -122,3 +124,28 @@ def test_what_a_tool_did_is_written_and_told_once_the_disk_is_freed(bot: Process
     assert len([line for line in lines if "The store cannot be written since" in line]) == 1
     assert len([line for line in lines if "The store can be written again" in line]) == 1
     assert bot.beside("audit", "verify").returncode == 0
+
+
+#: Has a program see a folder on a disk that is mounted read-only, and nobody else.
+READ_ONLY = (
+    *("unshare", "-rm", "sh", "-c"),
+    'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && cd "$1" && shift && exec "$@"',
+    "sh",
+)
+
+
+def test_a_freeze_on_a_disk_that_takes_no_writes_names_the_disk_and_no_other_account(
+    bot: Process,
+) -> None:
+    """ "This account may not" was said to the very account that runs the bot."""
+    bot.start()
+    assert bot.end_of_input() == 0
+    mounted = (*READ_ONLY, str(bot.folder))
+    if subprocess.run([*mounted, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("This machine lets nobody mount.")
+
+    refused = bot.beside("freeze", "fire", inside=mounted)
+
+    assert refused.returncode == 1
+    assert "Its disk is mounted read-only: mount it for writing" in refused.stderr
+    assert "account" not in refused.stderr
