@@ -70,11 +70,14 @@ def _check_agent(
 ) -> None:
     eligible = group - {agent.owner}
     if len(eligible) < needed:
+        # No quorum in the config goes below that of the tier.
+        helps = TIER_POLICIES[tool.tier].quorum <= len(eligible)
+        or_quorum = " or the quorum" if helps else ""
         problems.add(
             ("agents", agent.id, "owner"),
             f"{agent.owner} owns {agent.id} and may not approve its proposals, so that "
             f"{tool.name}, which needs {needed}, has {len(eligible)} reviewers; add a reviewer to "
-            f'"{tool.reviewers}", change the owner or the quorum, or set solo_operator: true',
+            f'"{tool.reviewers}", change the owner{or_quorum}, or set solo_operator: true',
         )
 
 

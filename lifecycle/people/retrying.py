@@ -142,7 +142,9 @@ def _taken_away(proposal: Proposal, *, gone: bool) -> str:
     """Say that the config has no such tool any more, or has it as BLOCK, and what can be done."""
     words = f"{proposal.tool} may not be used any more, so it is not called again."
     if proposal.attention is Attention.COMMIT_FAILED:
-        first = "Put it back into the config, and retry or" if gone else "To discard the stage:"
+        first = "To discard the stage:"
+        if gone:
+            first = f"Put it back into the config, then: retry {proposal.proposal_id}, or"
         return f"{words} {first} roll-back {proposal.proposal_id} <reason>"
     return (
         f"{words} Find out what happened, then settle {proposal.proposal_id} happened | "

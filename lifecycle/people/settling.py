@@ -35,7 +35,7 @@ from lifecycle.tier import Puller
 
 _STOPPED: Final = (
     "By the audit trail a ❌ waits for this, and the row does not keep it as it was given. "
-    "Somebody changed the database. Take {} back by hand."
+    "Somebody changed the database. Take {0} back by hand, then: settle {0} did-not-happen"
 )
 
 

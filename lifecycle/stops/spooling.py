@@ -34,8 +34,8 @@ REFUSED_ROW: Final = (
 _KNOWN_ALREADY: Final = frozenset({"duplicate_event", "already_decided"})
 _IN_MEMORY: Final = (
     "Neither the store nor the spool can be written. What you stopped is held, and your stop is "
-    "carried out as soon as one of them can be: free the disk, and let the bot run until then. It "
-    "is in its memory alone."
+    "carried out as soon as one of them can be: free the disk, or mend what stands in its way, and "
+    "let the bot run until then. It is in its memory alone."
 )
 #: The key that marks the line of a freeze, which names no proposal.
 _FREEZES: Final = "freezes"

@@ -66,6 +66,22 @@ def test_an_owner_among_the_reviewers_can_put_a_quorum_out_of_reach(write_config
         load_config(path)
 
 
+def test_a_quorum_out_of_reach_is_told_with_what_helps_alone(write_config) -> None:
+    """ "Change the quorum" was said where the tier itself asks for somebody."""
+    owned = ("owner: olga", "owner: ana")
+    dual = ("quorum: {class: single}", "quorum: {class: dual}")
+    alone = ("groups: [approvers]", "groups: []")
+    told = (
+        r"production-deploy, which needs {}, has {} reviewers; add .*, change the owner{}, or set"
+    )
+
+    with pytest.raises(ConfigInvalid, match=told.format(1, 0, "")):
+        load_config(write_config(owned, alone))
+    with pytest.raises(ConfigInvalid, match=told.format(2, 1, " or the quorum")):
+        load_config(write_config(owned, dual))
+    assert load_config(write_config(owned)).policy.owner_of("leila") == "ana"
+
+
 def test_an_owner_keeps_no_quorum_from_what_the_agent_may_not_propose(write_config) -> None:
     path = write_config(
         ("    roles: [reader, writer]\n    owner: olga", "    roles: [reader]\n    owner: ana"),

@@ -93,6 +93,12 @@ async def test_no_word_of_a_person_passes_over_a_cross_that_waits(
     assert (reply.done, reply.code) == (False, "digest_mismatch")
     assert (await world.proposal(proposal_id)).state is State.EXECUTING
 
+    assert reply.words.endswith(f"back by hand, then: settle {proposal_id} did-not-happen")
+    await world.workflow.settle(proposal_id, world.sender("ana"), happened=False)
+    await world.workflow.idle()
+    ended = await world.proposal(proposal_id)
+    assert (ended.state, ended.attention) == (State.ROLLED_BACK, None)
+
 
 async def test_a_value_that_nothing_can_be_reckoned_with_holds_up_no_other_row(
     world: World, forged: Any

@@ -86,6 +86,7 @@ async def test_a_stop_in_memory_is_carried_out_although_the_spool_is_gone(world:
     await world.keeps_house()
 
     assert "in its memory alone" in reply.words
+    assert "free the disk, or mend what stands in its way" in reply.words  # a closed folder
     assert (await world.proposal(proposal_id)).reason == "rejected_by_person"
     assert world.workflow.world.unspooled == []
     assert await world.audit("ignored") == []

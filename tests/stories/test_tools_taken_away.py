@@ -59,7 +59,7 @@ async def test_a_commit_without_its_tool_is_refused_with_what_helps(uncommitted:
     before = await is_taken_away(uncommitted)
     refused = await uncommitted.workflow.retry("p1", uncommitted.sender("ana"))
     assert refused.code == "tool_blocked"
-    assert "Put it back into the config, and retry or roll-back p1 <reason>" in refused.words
+    assert "Put it back into the config, then: retry p1, or roll-back p1 <reason>" in refused.words
 
     await is_back(uncommitted, before)
     assert (await uncommitted.workflow.retry("p1", uncommitted.sender("ana"))).done
