@@ -1,4 +1,4 @@
-"""Reads and runs commands: a mention for everybody, answered in its thread; /signoff for people.
+"""Reads and runs commands: mentions, answered in their thread, and /signoff for people.
 
 Twin: `discord/commands.py`.
 """
@@ -15,6 +15,7 @@ from bot.chat.commands.commands import Commands
 from bot.chat.commands.help import COMMANDS
 from bot.chat.commands.replies import Attached, CommandReply
 from bot.chat.commands.typed import typed
+from bot.chat.hearing.notes import Notes
 from bot.chat.hearing.senders import as_known_now
 from bot.chat.showing.answering import Answers
 from bot.chat.showing.aside import Asides
@@ -87,10 +88,14 @@ class SlackCommands:
         self._commands = commands
         self._asides = asides
         self._rest, self._web, self._files = desk.rest, desk.web, desk.files
+        self._notes = Notes(desk.clock)
         self.answers = Answers(commands.workflow.world)
 
     async def mentioned(self, heard: Said, sender: Sender) -> None:
         """Run a mention and answer in its thread."""
+        if heard.bot and sender.kind is None:
+            await self._unknown_bot(heard, sender)
+            return
         files = heard.files
         if not files and _wants_file(heard.text):
             files = await self._looked_for(heard)
@@ -99,6 +104,17 @@ class SlackCommands:
         said = answer(reply, f"answer-{heard.ts}")
         answering = self._answered(heard, said, reply.document)
         await self._beside(heard.text, answering, heard.user or heard.bot)
+
+    async def _unknown_bot(self, heard: Said, sender: Sender) -> None:
+        """Refuse an unnamed app, and tell it once: two bots must not answer each other for ever."""
+        if typed(heard.text).word == "propose":
+            reply = await self._commands.run("propose", sender)
+        else:
+            await self._commands.workflow.note_ignored("", sender, "unknown_agent")
+            reply = CommandReply.words("This bot is no configured agent; nothing was done.")
+        if self._notes.first(sender.account, "unknown_agent"):
+            said = answer(reply, f"answer-{heard.ts}")
+            self._asides.begin(self._answered(heard, said, None), heard.user or heard.bot)
 
     async def _beside(self, text: str, saying: Coroutine[Any, Any, None], to: str) -> None:
         """Answer in a task, while the next command is processed.

@@ -86,6 +86,26 @@ async def test_a_strangers_file_is_never_fetched() -> None:
         assert slack.server.files.downloads == []
 
 
+@pytest.mark.parametrize("words", ["show p1", "status", "anything", "propose {}"])
+async def test_an_app_that_is_no_agent_is_told_so_once_and_reads_nothing(words: str) -> None:
+    """Two bots that mention each other must not answer each other for ever."""
+    async with on_slack() as slack:
+        await slack.proposes(PROD, proposal_id="p1")
+        before = len(slack.server.workspace.messages)
+        for _ in range(3):
+            await slack.server.says("UBOT", f"<@USIGNOFF> {words}")
+            await slack.settles()
+        await slack.server.says("UANA", "<@USIGNOFF> tools")
+
+        def answers() -> list[str]:
+            since = slack.server.workspace.messages[before:]
+            return [m.text for m in since if m.user == "USIGNOFF" and m.thread_ts]
+
+        await eventually(lambda: any("send-email" in text for text in answers()))
+        (told,) = [text for text in answers() if "send-email" not in text]
+        assert "unknown_agent" in told or "no configured agent" in told
+
+
 async def test_the_token_is_sent_to_slack_alone() -> None:
     async with on_slack() as slack:
         file = slack.server.a_file("p1.json", b"{}")
