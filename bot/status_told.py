@@ -149,7 +149,7 @@ def _held_json(stops: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Return what is held until the stops on disk can be carried out, None if no stop waits."""
     if not stops:
         return None
-    of_one = {str(stop["proposal_id"]) for stop in stops if not is_freeze(stop)}
+    of_one = {mask_text(str(stop["proposal_id"])) for stop in stops if not is_freeze(stop)}
     return {"everything": any(map(is_freeze, stops)), "proposals": sorted(of_one)}
 
 

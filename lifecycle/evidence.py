@@ -16,6 +16,7 @@ from lifecycle.moment import LAST_MS, Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.records import EvidencePacket
+from lifecycle.text.secrets_found import find_secrets
 
 _TO_JUDGE: Final = "evidence_to_judge"
 _KEYS: Final = ("evidence_id", "source", "observed_at_ms", "payload")
@@ -139,18 +140,8 @@ def _unknown(obj: Mapping[str, Any]) -> list[Fault]:
 
 
 def _wrong(obj: Mapping[str, Any], sender: Sender, moment: Moment) -> list[Fault]:
-    faults = []
-    evidence_id = obj.get("evidence_id")
-    if not isinstance(evidence_id, str) or IDENTIFIER.fullmatch(evidence_id) is None:
-        faults.append(
-            Fault(
-                "invalid_identifier",
-                "evidence_id",
-                required="1 to 64 of A-Z a-z 0-9 . _ -, not dots alone",
-                suggestion="Give the packet an evidence_id of letters, digits, dot, underscore and "
-                "hyphen, at most 64 of them, not dots alone.",
-            )
-        )
+    misnamed = _misnamed(obj.get("evidence_id"))
+    faults = [misnamed] if misnamed is not None else []
     if obj.get("source") != sender.id:
         faults.append(
             Fault(
@@ -175,6 +166,28 @@ def _wrong(obj: Mapping[str, Any], sender: Sender, moment: Moment) -> list[Fault
     if not isinstance(obj.get("payload"), dict):
         faults.append(_another("payload", "an object"))
     return faults
+
+
+def _misnamed(evidence_id: Any) -> Fault | None:
+    """Return what is wrong with the id, None if it is one. An id in the shape of a credential is
+    none: the trail keeps it for ever, and no proposal may name it."""
+    if not isinstance(evidence_id, str) or IDENTIFIER.fullmatch(evidence_id) is None:
+        return Fault(
+            "invalid_identifier",
+            "evidence_id",
+            required="1 to 64 of A-Z a-z 0-9 . _ -, not dots alone",
+            suggestion="Give the packet an evidence_id of letters, digits, dot, underscore and "
+            "hyphen, at most 64 of them, not dots alone.",
+        )
+    if find_secrets(evidence_id):
+        return Fault(
+            "invalid_identifier",
+            "evidence_id",
+            required="an id that may be shown to anybody",
+            actual="what looks like a credential",
+            suggestion="Use an id without a meaning of its own, and withdraw the credential.",
+        )
+    return None
 
 
 def _another(key: str, required: str) -> Fault:

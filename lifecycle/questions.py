@@ -88,7 +88,7 @@ def answer_question(
         raise ReviewRefused(
             "already_decided", f"{asked['answered_by']} answered this question before you."
         )
-    kept, left = _cut(words.strip())
+    kept, left = _cut(mask_text(words.strip()))  # the trail keeps it for good
     answered: dict[str, Any] = {
         **asked,
         "answer": kept,

@@ -119,11 +119,13 @@ def _read(file: Path) -> bytes:
 def _proposer(config: Config, name: str) -> Sender:
     from lifecycle.answers import Sender
     from lifecycle.proposal import ActorKind
+    from lifecycle.text.masking import recorded_words
 
     policy = config.policy
     kind = ActorKind.AGENT if name in policy.agents else None
     kind = ActorKind.PERSON if name in policy.people else kind
-    return Sender("terminal", kind, name if kind else None, account=name[:64])
+    account = recorded_words(name, 64, cut="")  # the trail keeps it
+    return Sender("terminal", kind, name if kind else None, account=account)
 
 
 def _operator(config: Config, name: str | None) -> Sender:

@@ -19,7 +19,7 @@ from lifecycle.people.acts import Act, Reviewed, note_ignored, refuse_repeated
 from lifecycle.people.membership import heir_of
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind, Identity
-from lifecycle.text.masking import mask_text, plain_words
+from lifecycle.text.masking import harmless, mask_text, plain_words
 from lifecycle.world import World
 
 log = logging.getLogger("signoff.workflow")
@@ -218,7 +218,9 @@ def spooled_words(stops: Collection[Mapping[str, Any]]) -> str | None:
 
 
 def _held_words(freezes: bool, proposal_ids: Collection[str]) -> str | None:
-    held = (*((_EVERYTHING,) if freezes else ()), *sorted(proposal_ids))
+    # An id is what somebody typed behind the command, whatever that was.
+    shown = sorted({harmless(each)[:_SHOWN_ID] for each in proposal_ids})
+    held = (*((_EVERYTHING,) if freezes else ()), *shown)
     return f"Held, until a stop can be carried out: {', '.join(held)}" if held else None
 
 

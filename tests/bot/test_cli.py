@@ -163,6 +163,16 @@ def test_propose_answers_with_one_line_and_its_exit_code_says_whether_it_was_ref
     assert house.run("propose", "absent.json", "--as", "leila").returncode == 1
 
 
+def test_a_credential_behind_as_does_not_stand_in_the_trail(house: House) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    refused = house.run("propose", "-", "--as", token, said="{}")
+    exported = house.run("audit", "export")
+
+    assert refused.returncode == 1
+    assert "unknown_agent" in exported.stdout
+    assert token not in refused.stdout + refused.stderr + exported.stdout
+
+
 def test_a_freeze_is_announced_where_the_running_bot_is_read(house: House) -> None:
     """Its tokens need not be set in the shell that freezes."""
     house.run("propose", "examples/search.json", "--as", "leila")

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from bot.bootstrap import App, opened
 from bot.cli.app import app as signoff
 from bot.config import load_config
+from bot.storage.stop_lines import stops_in
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
 from tests.bot.cli_beside import FULL, bot_beside, said, spoil, status, submits_p1
@@ -70,6 +71,21 @@ async def test_status_tells_machines_too_what_a_stop_that_waits_on_disk_holds(bo
     assert found["held"] == {"everything": True, "proposals": ["p1"]}
     assert "Held, until a stop can be carried out: everything (freeze), p1" in words
     assert (await status(bot))[0]["held"] is None
+
+
+async def test_status_shows_no_credential_that_was_typed_in_place_of_an_id(bot: App) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    await submits_p1(bot)
+    by_hand(bot.config.database_file, FULL)
+    await bot.workflow.reject("p1", ANA, "no")
+    (stop,) = stops_in(bot.config.spool)
+    bot.workflow.world.spool.keep({**stop, "proposal_id": token})  # as if no row could be read
+    found, words = await status(bot)
+    by_hand(bot.config.database_file, "DROP TRIGGER full")
+
+    assert found["held"] == {"everything": False, "proposals": ["p1", "‹secret, 40 characters›"]}
+    assert "p1, ‹secret, 40 characters›" in words
+    assert token not in words + str(found)
 
 
 async def test_status_says_that_the_disk_is_read_only_where_the_bot_itself_can_note_nothing(

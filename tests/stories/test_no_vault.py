@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from bot.storage.opening import open_store
+from lifecycle.stops.spooling import held_words
 from tests.builders import MAIL, PROD
+from tests.stories.test_questions import REFUND, asks, id_of
 from tests.world import World, a_world
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -111,6 +114,42 @@ async def test_a_credential_that_people_type_stands_nowhere_either(
     assert TOKEN not in everything(tmp_path)
     assert files_with(TOKEN, tmp_path) == []
     assert "the key is ‹secret, 40 characters›" in (await stage.proposal(second)).explanation
+
+
+async def test_a_credential_in_an_answer_to_an_agent_stands_nowhere(
+    stage: World, tmp_path: Path
+) -> None:
+    asked_id = id_of(await asks(stage, REFUND))
+
+    await stage.workflow.answer_question(asked_id, stage.sender("ben"), f"Yes, use {TOKEN}")
+
+    kept = everything(tmp_path)
+    assert TOKEN not in kept
+    assert "Yes, use ‹secret, 40 characters›" in kept
+
+
+async def test_a_credential_is_no_id_of_evidence(stage: World, tmp_path: Path) -> None:
+    observed = {"observed_at_ms": stage.clock.now_ms(), "payload": {}}
+    packet = {"evidence_id": TOKEN, "source": "crm-sensor", **observed}
+
+    reply = await stage.workflow.record_evidence(
+        json.dumps(packet).encode(), stage.sender("crm-sensor")
+    )
+
+    assert reply.code == "invalid_identifier"
+    assert TOKEN not in everything(tmp_path)
+
+
+def test_what_was_typed_in_place_of_an_id_is_shown_as_harmless_while_it_holds(
+    world: World,
+) -> None:
+    """`status` answers in the channel, also about what was typed where nobody else sees it."""
+    heard = world.workflow.world.heard
+    with heard.meanwhile("slack", 1, TOKEN), heard.meanwhile("slack", 1, "p1\u202e"):
+        words = held_words(world.workflow.world)
+
+    assert words is not None
+    assert words.endswith(": p1\\u{202E}, ‹secret, 40 characters›")
 
 
 @pytest.mark.parametrize(

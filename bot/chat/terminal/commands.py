@@ -24,6 +24,7 @@ from lifecycle.answers import Reply, Sender
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 from lifecycle.ports import StoreUnavailable
+from lifecycle.text.masking import mask_text
 
 _NOT_CLOSED: Final = Fault(
     "malformed_json",
@@ -150,11 +151,12 @@ def _without_sign(name: str) -> Fault:
 
 
 def _no_file(name: str) -> Fault:
+    shown = mask_text(name)[:200]
     return Fault(
         "malformed_json",
         required="a file with one JSON object",
         actual="no such file",
-        suggestion=f"There is no file {name[:200]!r} here or beside the config: check the path "
+        suggestion=f"There is no file {shown!r} here or beside the config: check the path "
         "behind @.",
     )
 

@@ -38,7 +38,8 @@ def spoken(text: str, policy: Policy) -> Spoken:
     sender = _sender(name, policy)
     if sender is not None:
         return Spoken(sender, rest)
-    stranger = Sender(SURFACE, None, None, account=name)
+    # The trail keeps the account; what stands before the colon may be the login of a password.
+    stranger = Sender(SURFACE, None, None, account=mask_text(name))
     return Spoken(stranger, rest, _objection(name, policy))
 
 

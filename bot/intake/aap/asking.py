@@ -15,6 +15,7 @@ from bot.intake.http.door import Door
 from lifecycle.answers import Answer, Sender
 from lifecycle.errors import Fault, Refused
 from lifecycle.policy import ToolKind, ToolPolicy
+from lifecycle.text.masking import mask_text
 from lifecycle.tier import Tier
 
 #: Refused for the moment: nothing is kept, so that the key stays free for this call or another.
@@ -106,7 +107,7 @@ def _may_be_proposed(tool: ToolPolicy) -> bool:
 
 def _no_agent_tool(call: Asked, tool: ToolPolicy | None) -> Refused:
     if tool is None:
-        words = f"No tool here is named {call.submission['tool'][:64]!r}."
+        words = f"No tool here is named {mask_text(call.submission['tool'])[:64]!r}."
         return Refused([Fault("unknown_tool", "tool", suggestion=words)])
     words = f"{tool.name} is carried out by Signoff itself: propose it instead of calling it."
     return Refused([Fault("tool_mismatch", "tool", suggestion=words)])

@@ -12,6 +12,7 @@ import orjson
 from starlette.responses import Response
 
 from bot.intake.http.problems import PROBLEM_TYPE, json_response
+from lifecycle.text.masking import mask_text
 
 _KNOWN: Final = {
     "tool": str,
@@ -70,7 +71,7 @@ def submission_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a submission as it was sent. Raises Misshapen for what AAP does not have."""
     for key, value in body.items():
         if key not in _KNOWN:
-            raise Misshapen("unknown_field", f"{key[:64]} is no field of a submission.")
+            raise Misshapen("unknown_field", f"{mask_text(key)[:64]} is no field of a submission.")
         if not isinstance(value, _KNOWN[key]):
             words = "leave it out, or send" if key not in _NEEDED else "send"
             raise Misshapen("wrong_type", f"{key}: {words} {_NAMES[_KNOWN[key]]}.")

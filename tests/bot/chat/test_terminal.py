@@ -62,6 +62,21 @@ async def test_a_strangers_command_is_refused_in_words_and_audited() -> None:
     assert [entry["reason"] for entry in ignored] == ["unknown_agent"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["{}: approve p1", "{}: propose {{}}", "leila: propose @{}"],
+    ids=["speaker", "proposer", "file"],
+)
+async def test_a_credential_typed_in_place_of_a_name_is_neither_shown_nor_kept(line: str) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    terminal = a_terminal()
+    lines = await terminal.types(line.format(token))
+
+    kept = await terminal.world.store.read(lambda tx: list(tx.audit.exported(0, 999)))
+    assert lines
+    assert token not in f"{lines} {kept}"
+
+
 async def test_an_auto_answer_comes_once_when_the_call_has_ended() -> None:
     terminal = a_terminal()
     lines = await terminal.types(f"leila: propose {json.dumps(SEARCH)}")

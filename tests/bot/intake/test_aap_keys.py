@@ -26,6 +26,7 @@ CALL = {
     "arguments": {"amount": "12.00", "currency": "USD"},
     "timeout": "10s",
 }
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 async def asked(client: httpx.AsyncClient, key: str, **changes: Any) -> httpx.Response:
@@ -295,3 +296,14 @@ async def test_a_call_is_told_as_ever_after_its_permits_key_was_rotated_out(leil
 
     assert (before.status_code, after.status_code, again.status_code) == (200, 200, 200)
     assert after.json()["consumption"] == before.json()["consumption"]
+
+
+@pytest.mark.parametrize("change", [{"tool": TOKEN}, {TOKEN: 1}], ids=["a_tool", "a_field"])
+async def test_a_credential_where_a_name_belongs_is_quoted_nowhere(
+    leila: httpx.AsyncClient, outside: Outside, change: dict[str, Any]
+) -> None:
+    """The call itself was masked, and the words of its denial were not."""
+    answer = await asked(leila, "k1", **change)
+
+    assert "‹secret, 40 characters›" in answer.text
+    assert TOKEN not in answer.text
