@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from bot.row_kinds import Kinds
 from bot.storage.json_text import dump, load
-from bot.storage.row_kinds import Kinds
 from bot.storage.rows import Row
 from bot.storage.told_once import tell_once
 from lifecycle.audit import AuditEntry, AuditEvent

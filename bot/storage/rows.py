@@ -9,8 +9,8 @@ from dataclasses import MISSING, Field, asdict, fields, replace
 from functools import lru_cache
 from typing import Any, Final
 
+from bot.row_kinds import Kinds, of_its_kinds, times_of_a_blocked
 from bot.storage.json_text import dump, load
-from bot.storage.row_kinds import Kinds, of_its_kinds, times_of_a_blocked
 from lifecycle.policy import Level
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import (

@@ -10,7 +10,7 @@ from typing import Any, Final
 from bot.intake.aap import denials
 from bot.intake.aap.together import FOR_EVER, note, noted
 from bot.intake.aap.wire import AapRefused, seconds
-from bot.storage.row_kinds import Kinds
+from bot.row_kinds import Kinds
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Outcome
