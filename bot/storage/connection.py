@@ -104,12 +104,14 @@ def open_plain(path: Path, *, writing: bool, look: Look | None = None) -> sqlite
 
     `look` is called before anything is written, because even the switch to WAL mode changes the
     file. Raises what `look` raises, sqlite3.Error, and CannotOpen if `path` is not a file, if a
-    writing connection cannot get WAL mode, or if a reading one cannot see the newest commits.
+    writing connection cannot get WAL mode, if a reading one cannot see the newest commits, or if to
+    open it would delete them.
     """
     if path.exists() and not path.is_file():  # opening a pipe would block for ever
         raise CannotOpen(
             f"{path} is no file: name one, as in `database: sqlite:///data/signoff.db`."
         )
+    _refuse_emptied(path)
     if writing:
         _made_ready(path)
     mode = "rwc" if writing else "ro&immutable=1" if sealed(path) else "ro"
@@ -214,20 +216,28 @@ def _newest_in(commits: Path) -> str:
     )
 
 
+def _refuse_emptied(path: Path) -> None:
+    """Raise CannotOpen if the database is an empty file beside a log that holds commits.
+
+    SQLite deletes such a log whoever opens the file, also only to read, and while a bot works with
+    it. This opens nothing, and so releases no locks.
+    """
+    if path.exists() and not path.stat().st_size and _holds_commits(commits := _log_of(path)):
+        raise CannotOpen(
+            f"The database {path} is an empty file beside {_newest_in(commits)} Where a bot runs "
+            "with it, stop that first with SIGTERM: it writes what it still holds into it."
+        )
+
+
 def _refuse_strange_log(path: Path) -> None:
     """Raise CannotOpen if the log beside the database is of another one.
 
     A file in any other mode than WAL has none. It was put in the place of a database whose bot had
-    died: SQLite would apply the commits of that one to it, and mix the two; beside an empty file it
-    would delete them. Call it before this process has a connection: to close the file would release
-    the locks of that one.
+    died: SQLite would apply the commits of that one to it, and mix the two. Call it before this
+    process has a connection: to close the file would release the locks of that one.
     """
     commits = _log_of(path)
-    if not _holds_commits(commits):
-        return
-    if not path.stat().st_size:
-        raise CannotOpen(f"The database {path} is an empty file beside {_newest_in(commits)}")
-    if _mode_of(path) not in (b"", _WAL_MODE):
+    if _mode_of(path) not in (b"", _WAL_MODE) and _holds_commits(commits):
         raise CannotOpen(
             f"{path} was put in the place of another database: {commits.name} beside it holds "
             f"commits of that one. Move {path.name} away, and bring it back from there with: "

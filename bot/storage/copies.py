@@ -241,7 +241,10 @@ def _without_side_files(database: Path) -> None:
 
 
 def _emptied_wal(database: Path) -> None:
-    # A database too damaged for this is kept as it is, together with its side files.
+    # A database too damaged for this is kept as it is, together with its side files; so is an empty
+    # one, beside which SQLite would delete them.
+    if not database.stat().st_size:
+        return
     with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as old:
         old.execute(PRAGMAS["empty_wal"])
 

@@ -89,12 +89,47 @@ async def test_newest_commits_beside_an_emptied_database_are_not_deleted_by_a_st
     assert names(died) == ["p1", "p2"]
 
 
+async def test_newest_commits_beside_an_emptied_database_are_not_deleted_by_a_look(
+    died: Path,
+) -> None:
+    """SQLite deletes them also for a reader: `status` did, which people type first."""
+    away = moved(died, "away.db")
+    emptied(died)
+    with pytest.raises(CannotOpen, match=r"empty file beside signoff\.db-wal.*Put back the very"):
+        open_plain(died, writing=False)
+    with pytest.raises(CannotOpen, match="Where a bot runs with it, stop that first with SIGTERM"):
+        back_up(died, died.with_name("later.db"))
+
+    shutil.copy(away, died)
+    assert names(died) == ["p1", "p2"]
+
+
+async def test_a_bot_whose_database_was_emptied_writes_at_its_end_what_it_holds_also_after_a_look(
+    tmp_path: Path,
+) -> None:
+    database = tmp_path / "signoff.db"
+    store = await SqliteStore.open(database)
+    await adds(store, "p1")
+    emptied(database)
+    with pytest.raises(CannotOpen, match="stop that first with SIGTERM"):
+        open_plain(database, writing=False)
+
+    await store.close()
+    assert names(database) == ["p1"]
+
+
 async def test_a_copy_comes_back_over_an_emptied_database_beside_newest_commits(
     died: Path,
 ) -> None:
+    away = died.with_name("away.db")
+    shutil.copy(died, away)
     emptied(died)
-    bring_back(died.with_name("copy.db"), died)
+    kept = bring_back(died.with_name("copy.db"), died)
     assert names(died) == ["p1"]
+
+    assert kept is not None
+    shutil.copy(away, kept)  # what was the database is found, and its newest commits are beside it
+    assert names(kept) == ["p1", "p2"]
 
 
 async def test_newest_commits_without_their_database_do_not_mix_with_a_copy_that_is_restored(
