@@ -88,7 +88,7 @@ def answer_question(
         raise ReviewRefused(
             "already_decided", f"{asked['answered_by']} answered this question before you."
         )
-    kept, left = _cut(mask_text(words.strip()))  # the trail keeps it for good
+    kept, lacks = _kept(words.strip())
     answered: dict[str, Any] = {
         **asked,
         "answer": kept,
@@ -97,25 +97,22 @@ def answer_question(
         "answered_in": _place(sender.surface, sender.place or ""),
     }
     tx.flags.put(_flag(asked_id), answered)
-    record(
-        tx,
-        moment,
-        EventKind.QUESTION_ANSWERED,
-        sender.identity,
-        sender=sender,
-        details={"question_id": asked_id, "answer": answered["answer"]},
-    )
+    told = {"question_id": asked_id, "answer": kept}
+    record(tx, moment, EventKind.QUESTION_ANSWERED, sender.identity, sender=sender, details=told)
     _tell(tx, moment, answered)
-    if left:  # a condition may stand in what is cut off
-        return Reply(f"{answered['actor']} gets your answer without its last {left} characters.")
-    return Reply(f"{answered['actor']} gets your answer.")
+    return Reply(f"{answered['actor']} gets your answer{lacks}")
 
 
-def _cut(words: str) -> tuple[str, int]:
-    """Return an answer as it is kept, which says what is missing, and how much that is."""
-    left = max(0, len(words) - _LONGEST_ANSWER)
-    told = f"… ({left} more characters were cut off)" if left else ""
-    return words[:_LONGEST_ANSWER] + told, left
+def _kept(words: str) -> tuple[str, str]:
+    """Return an answer as the trail keeps it for good, and the end of a sentence on what it lacks:
+    a condition may stand in what is cut off, and what the agent asked for in what is masked."""
+    masked = mask_text(words)
+    lacks = "." if masked == words else ". What looks like a credential in it is masked."
+    left = len(masked) - _LONGEST_ANSWER
+    if left <= 0:
+        return masked, lacks
+    told = f"… ({left} more characters were cut off)"
+    return masked[:_LONGEST_ANSWER] + told, f" without its last {left} characters{lacks}"
 
 
 def note_posted(tx: Transaction, message: Message, message_id: str) -> None:

@@ -121,8 +121,9 @@ async def test_a_credential_in_an_answer_to_an_agent_stands_nowhere(
 ) -> None:
     asked_id = id_of(await asks(stage, REFUND))
 
-    await stage.workflow.answer_question(asked_id, stage.sender("ben"), f"Yes, use {TOKEN}")
+    reply = await stage.workflow.answer_question(asked_id, stage.sender("ben"), f"Yes, use {TOKEN}")
 
+    assert reply.words.endswith("What looks like a credential in it is masked.")
     kept = everything(tmp_path)
     assert TOKEN not in kept
     assert "Yes, use ‹secret, 40 characters›" in kept
