@@ -136,11 +136,12 @@ def _operator(config: Config, name: str | None) -> Sender:
     """
     from lifecycle.answers import Sender
     from lifecycle.proposal import ActorKind
+    from lifecycle.text.masking import mask_text
 
     operators = [p for p in config.policy.people.values() if "operators" in p.groups]
     found = [person.id for person in operators if name in (None, person.id)]
     if not found:
-        who = f'"{name}" is not in' if name else "nobody is in"
+        who = f'"{mask_text(name)}" is not in' if name else "nobody is in"
         words = f"Only people of the group operators may do that, and {who} it."
         fail(words, code="not_an_operator")
     return Sender("terminal", ActorKind.PERSON, found[0], account="command line")

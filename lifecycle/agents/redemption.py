@@ -10,6 +10,7 @@ import orjson
 
 from lifecycle.canonical import canonical_bytes, s256
 from lifecycle.errors import PermitRefused
+from lifecycle.text.masking import mask_text
 
 _CUT: Final = "…"
 _DIGEST_FIELDS: Final = frozenset({"s256", "excerpt", "media_type"})
@@ -149,7 +150,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def _quoted(name: str) -> str:
     """Return a name that can be shown; the name in a call may hold halves of characters."""
-    return f'"{name[:64].encode("utf-8", "replace").decode()}"'
+    return f'"{mask_text(name)[:64].encode("utf-8", "replace").decode()}"'
 
 
 def _differs(name: str) -> PermitRefused:

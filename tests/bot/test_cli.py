@@ -163,14 +163,17 @@ def test_propose_answers_with_one_line_and_its_exit_code_says_whether_it_was_ref
     assert house.run("propose", "absent.json", "--as", "leila").returncode == 1
 
 
-def test_a_credential_behind_as_does_not_stand_in_the_trail(house: House) -> None:
+def test_a_credential_behind_as_is_not_shown_and_does_not_stand_in_the_trail(house: House) -> None:
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     refused = house.run("propose", "-", "--as", token, said="{}")
+    frozen = house.run("freeze", "fire", "--as", token)
     exported = house.run("audit", "export")
 
-    assert refused.returncode == 1
+    assert (refused.returncode, frozen.returncode) == (1, 1)
     assert "unknown_agent" in exported.stdout
-    assert token not in refused.stdout + refused.stderr + exported.stdout
+    assert "not_an_operator" in frozen.stderr
+    for done in (refused, frozen, exported):
+        assert token not in done.stdout + done.stderr
 
 
 def test_a_freeze_is_announced_where_the_running_bot_is_read(house: House) -> None:

@@ -133,6 +133,12 @@ def test_what_is_told_about_a_name_can_be_written():
     refused({"\ud800": 1}, {}).encode()
 
 
+def test_a_credential_in_place_of_a_parameters_name_is_not_repeated() -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+
+    assert refused({token: 1}, {}) == 'The parameter "‹secret, 40 characters›" was not approved.'
+
+
 def test_a_hash_inside_a_list_is_verified_too():
     approved = {"files": [{"name": "a", "content": digest_value("x" * 500)}]}
 

@@ -146,7 +146,7 @@ def _without_sign(name: str) -> Fault:
         "malformed_json",
         required="one JSON object",
         actual="the name of a file",
-        suggestion=f"A file is read where @ stands before its name: @{name[:200]}",
+        suggestion=f"A file is read where @ stands before its name: @{mask_text(name)[:200]}",
     )
 
 
@@ -162,12 +162,12 @@ def _no_file(name: str) -> Fault:
 
 
 def _unreadable(name: str, error: OSError) -> Fault:
-    why = error.strerror or type(error).__name__
+    why, shown = error.strerror or type(error).__name__, mask_text(name)[:200]
     return Fault(
         "malformed_json",
         required="a file with one JSON object",
         actual="a file that cannot be read",
-        suggestion=f"The file {name[:200]!r} cannot be read ({why}): the user that runs Signoff "
+        suggestion=f"The file {shown!r} cannot be read ({why}): the user that runs Signoff "
         "must be allowed to, and able to.",
     )
 

@@ -64,8 +64,8 @@ async def test_a_strangers_command_is_refused_in_words_and_audited() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["{}: approve p1", "{}: propose {{}}", "leila: propose @{}"],
-    ids=["speaker", "proposer", "file"],
+    ["{}: approve p1", "{}: propose {{}}", "leila: propose @{}", "leila: propose {}.json"],
+    ids=["speaker", "proposer", "file", "file_without_its_sign"],
 )
 async def test_a_credential_typed_in_place_of_a_name_is_neither_shown_nor_kept(line: str) -> None:
     token = "ghp_" + "a1B2c3D4e5F6" * 3
