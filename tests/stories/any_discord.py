@@ -31,7 +31,7 @@ class _Rest:
     def may(self, permission: str) -> bool:
         return True
 
-    async def standing(self, message_id: int) -> Emoji:
+    async def standing(self, message_id: int, channel: int | None = None) -> Emoji:
         found = await self.room.under(str(message_id))
         lists = {
             signal: {"normal": frozenset(map(self.room.account, found[signal.name]))}

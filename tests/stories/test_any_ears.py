@@ -28,7 +28,10 @@ _TOOLS = (
 
 @pytest.mark.parametrize("third", range(3))
 async def test_the_law_holds_whatever_is_heard(
-    third: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    third: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(early, "_PAUSES_S", (0.0,) * 4)
     monkeypatch.setattr(reactions, "_EARLY_S", (0.0,) * 4)
@@ -37,3 +40,8 @@ async def test_the_law_holds_whatever_is_heard(
     for seed in range(_SEED + third, _SEED + _LIVES, 3):
         async with staged("memory:", tmp_path, any_deeds.the_policy()) as world:
             await Ears(world, seed).lived(_STEPS, seed)
+        mistakes = {
+            each.getMessage() for each in caplog.records if "TypeError" in each.getMessage()
+        }
+        assert mistakes == set(), "a surface that is deaf by a mistake finds no fault"
+        caplog.clear()
