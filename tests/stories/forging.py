@@ -35,6 +35,11 @@ async def problems(world: World) -> list[str]:
     return (await verified_in(world.store, None, lambda _: None)).problems
 
 
+async def named(world: World) -> list[str]:
+    """Return what verification says, without the ids before it."""
+    return [words.partition(": ")[2] for words in await problems(world)]
+
+
 async def refused(world: World, proposal_id: str, tool: str) -> None:
     """It ended unexecuted, people were told, and verification says what was wrong with it."""
     await world.passes(seconds=10)

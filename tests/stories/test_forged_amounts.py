@@ -9,7 +9,7 @@ import pytest
 from lifecycle.state import State
 from tests.builders import MAIL, PROD, REFUND
 from tests.fakes.tools import answering
-from tests.stories.forging import problems
+from tests.stories.forging import named, problems
 from tests.stories.permits import begun
 from tests.world import World
 
@@ -69,9 +69,7 @@ async def test_what_a_tool_without_a_window_answered_is_named_where_it_was_chang
 
     forged("UPDATE proposals SET rest = json_set(rest, '$.execution.receipt.deployed', 'v41')")
 
-    assert [each.partition(": ")[2] for each in await problems(world)] == [
-        "what its tool answered is not what the trail tells"
-    ]
+    assert await named(world) == ["what its tool answered is not what the trail tells"]
 
 
 async def test_that_only_people_may_decide_is_named_where_it_was_changed(
@@ -82,9 +80,7 @@ async def test_that_only_people_may_decide_is_named_where_it_was_changed(
 
     forged("UPDATE proposals SET rest = json_set(rest, '$.quorum_needs_people', json('false'))")
 
-    assert [each.partition(": ")[2] for each in await problems(world)] == [
-        "its need of people is False, the trail says True"
-    ]
+    assert await named(world) == ["its need of people is False, the trail says True"]
 
 
 NO_AMOUNTS = {

@@ -15,7 +15,7 @@ from lifecycle.state import State
 from tests.builders import MAIL, PROD, a_policy
 from tests.fakes.tools import answering, raising, waiting_for
 from tests.stage import staged
-from tests.stories.forging import DATABASE, exchanged, problems
+from tests.stories.forging import DATABASE, exchanged, named, problems
 from tests.stories.resting_on_evidence import CONDITION
 from tests.stories.test_questions import asks, id_of
 from tests.world import World
@@ -223,7 +223,7 @@ async def test_what_sentinel_found_is_what_the_trail_tells(world: World, forged:
     forged("UPDATE proposals SET verdict = replace(verdict, 'prohibited_phrase', 'other')")
 
     said = "what Sentinel found is not what the trail tells"
-    assert [words.partition(": ")[2] for words in await problems(world)] == [said]
+    assert await named(world) == [said]
 
 
 @pytest.mark.parametrize("changed", ["'$.reason', 'all is well'", "'$.by', 'ben'", "'$.at_ms', 1"])

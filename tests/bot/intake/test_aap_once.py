@@ -16,6 +16,7 @@ from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Outcome
 from lifecycle.state import State
 from tests.bot.intake.conftest import Outside
+from tests.bot.intake.held_write import held_write
 from tests.bot.intake.published import ARGUMENTS, CALL, decided, in_real_time, published_client
 
 
@@ -228,30 +229,18 @@ async def test_nothing_begins_for_an_adapter_that_has_hung_up(
 ) -> None:
     asked = await aap.create(CALL, "k1")
     proposal_id = await decided(outside, "ana")
-    store, reached, free, ended = outside.world.store, *(asyncio.Event() for _ in range(3))
-    write = store.write
-
-    async def slow(unit: Any) -> Any:
-        reached.set()
-        await free.wait()
-        try:
-            return await write(unit)
-        finally:
-            ended.set()
-
-    with monkeypatch.context() as ill:
-        ill.setattr(store, "write", slow)
+    with held_write(outside.world.store, monkeypatch) as write:
         async with outside.client() as other:
             use = {"idempotency-key": "u1"}
             leaving = asyncio.create_task(
                 other.post(f"/aap/v1/requests/{asked.id}/consume", headers=use)
             )
-            await reached.wait()
+            await write.asked.wait()
             leaving.cancel()
             await asyncio.gather(leaving, return_exceptions=True)
         assert (await aap.get(asked.id)).status == "approved"
-        free.set()
-        await ended.wait()
+        write.free.set()
+        await write.ended.wait()
 
     assert (await outside.world.proposal(proposal_id)).state is State.SENTINEL_APPROVED
     assert (await aap.consume(asked.id, "u1")).consumption is not None

@@ -13,6 +13,7 @@ import pytest
 from lifecycle.ports import StoreUnavailable
 from lifecycle.state import State
 from tests.bot.intake.conftest import Outside, code_of, submitted
+from tests.bot.intake.held_write import held_write
 from tests.bot.intake.test_protocol import connected
 from tests.builders import PROD, REFUND, a_document
 
@@ -214,28 +215,16 @@ async def test_nothing_begins_for_an_agent_that_has_hung_up(
     await outside.world.approves("ana", "p1")
     permit = (await leila.get("/v1/proposals/p1")).json()["permit"]
     call = {"permit": permit, "parameters": {"currency": "USD", "amount": "120.00"}}
-    store, asked, free, ended = outside.world.store, *(asyncio.Event() for _ in range(3))
-    write = store.write
-
-    async def slow(unit: Any) -> Any:
-        asked.set()
-        await free.wait()
-        try:
-            return await write(unit)
-        finally:
-            ended.set()
-
-    with monkeypatch.context() as ill:
-        ill.setattr(store, "write", slow)
+    with held_write(outside.world.store, monkeypatch) as write:
         _, writer = await connected(outside)
         writer.write(posted("/v1/proposals/p1/redeem", call))
-        await asked.wait()
+        await write.asked.wait()
         writer.write(behind)
         assert (await leila.get("/v1/whoami")).status_code == 200
         writer.close()
         assert (await leila.get("/v1/proposals/p1")).json()["permit"] == permit
-        free.set()
-        await ended.wait()
+        write.free.set()
+        await write.ended.wait()
 
     assert (await outside.world.proposal("p1")).state is State.SENTINEL_APPROVED
     begun = await leila.post("/v1/proposals/p1/redeem", json=call)

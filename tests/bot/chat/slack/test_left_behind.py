@@ -22,6 +22,14 @@ async def restarts_elsewhere(slack: OnSlack) -> None:
     await slack.restarts()
 
 
+async def is_posted_elsewhere(slack: OnSlack) -> None:
+    await slack.keeps_catching_up()
+    slack.broadcast.nudge()
+    found = slack.server.workspace.top_level
+    await eventually(lambda: any("PROPOSAL" in m.text for m in found(ELSEWHERE)), "a card")
+    await slack.settles()
+
+
 async def test_a_stop_given_on_it_while_the_bot_was_away_is_carried_out() -> None:
     """The mail left over the ❌, for its card was taken for a deleted one."""
     async with on_slack() as slack:
@@ -78,11 +86,7 @@ async def test_an_approval_counts_in_the_new_channel_alone() -> None:
         await slack.closes()
         await slack.server.reacts("UANA", card.ts, heard=False)
         await restarts_elsewhere(slack)
-        await slack.keeps_catching_up()
-        slack.broadcast.nudge()
-        found = slack.server.workspace.top_level
-        await eventually(lambda: any("PROPOSAL" in m.text for m in found(ELSEWHERE)), "a card")
-        await slack.settles()
+        await is_posted_elsewhere(slack)
         assert await slack.world.store.read(lambda tx: tx.reviews.of("p1")) == []
 
 
@@ -93,11 +97,7 @@ async def test_a_card_in_a_channel_that_is_not_seen_any_more_keeps_no_window_ope
         gone = {"error": "channel_not_found", "holding": "C0OPS", "times": None}
         slack.server.fails("reactions.get", "error", **gone)
         await restarts_elsewhere(slack)
-        await slack.keeps_catching_up()
-        slack.broadcast.nudge()
-        found = slack.server.workspace.top_level
-        await eventually(lambda: any("PROPOSAL" in m.text for m in found(ELSEWHERE)), "a card")
-        await slack.settles()
+        await is_posted_elsewhere(slack)
         slack.world.clock.advance(16 * 60)
         slack.hearing.alive()
         await slack.world.workflow.close_due()
