@@ -19,6 +19,7 @@ import httpx
 from standardwebhooks import Webhook
 
 from bot.intake.http.auth import SURFACE as HTTP
+from bot.process.cancelling import being_cancelled
 from lifecycle.callbacks import SURFACE
 from lifecycle.located import located
 from lifecycle.policy import Agent
@@ -45,7 +46,8 @@ _SILENCE_MS: Final = 10_000
 _LONGEST_SILENCE_MS: Final = 300_000
 #: After this many refusals in a row a server counts as one that does not answer.
 _MOST_REFUSED: Final = 20
-
+#: How a library says that there is no answer, UnicodeError of a host's name among them.
+_NO_ANSWER: Final = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError)
 #: Each line has few connections. Silent servers could keep those of one pool from others.
 _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 
@@ -121,8 +123,8 @@ class Callbacks:
     async def drain(self) -> int:
         """Deliver what is due now, in a line for each agent; return how many messages arrived.
 
-        No agent waits for the server of another. What goes wrong in a line is raised once the
-        others have ended.
+        No agent waits for the server of another. After what goes wrong in a line no other begins,
+        and it is raised once all have ended: the next round must not wait for a busy agent.
         """
         lines: dict[str, asyncio.Task[int]] = {}
         arrived = 0
@@ -131,8 +133,9 @@ class Callbacks:
                 await self._settle_polled()
                 well = [whose for whose, line in lines.items() if _went_well(line)]
                 arrived += sum(lines.pop(whose).result() for whose in well)
-                while len(lines) < _MOST_LINES and (due := await self._by_agent(but=lines)):
-                    for whose in [*due][: _MOST_LINES - len(lines)]:
+                most = 0 if any(line.done() for line in lines.values()) else _MOST_LINES
+                while len(lines) < most and (due := await self._by_agent(but=lines)):
+                    for whose in [*due][: most - len(lines)]:
                         lines[whose] = asyncio.create_task(self._line(due[whose]))
                 under_way = [line for line in lines.values() if not line.done()]
                 if under_way:
@@ -250,8 +253,9 @@ class Callbacks:
                 ) as answer,
             ):
                 return answer.status_code
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-            # UnicodeError of a host's name among them
+        except (*_NO_ANSWER, asyncio.CancelledError) as error:
+            if being_cancelled():
+                raise
             raise _NoAnswer(type(error).__name__) from None
 
     def _outwards(self) -> httpx.AsyncClient:

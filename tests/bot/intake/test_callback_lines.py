@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
+
+import pytest
 
 from bot.intake.http.callbacks import Callbacks
 from lifecycle.callbacks import SURFACE
+from lifecycle.ports import StoreUnavailable
 from lifecycle.records import Message
 from tests.bot.intake.receiver import Receiver, much_waits
 from tests.fakes.listening import accepting
@@ -63,3 +66,77 @@ async def test_a_server_that_takes_its_time_keeps_no_other_agent_waiting(
         assert met <= 20
         goes_on.set()
         assert await asyncio.wait_for(draining, 20) == 302
+
+
+async def test_a_cancellation_that_a_library_raises_keeps_no_agent_from_being_told(
+    world: World, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was taken for the end of the bot: until the next start no agent was called back."""
+    news = Message("n1", SURFACE, "nour", "ended", {}, world.clock.now_ms())
+    callbacks = await much_waits(world, "http://agent.example/x", 1, world.clock.now_ms())
+    agents = dict(world.workflow.policy.agents)
+    agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=receiver.url)
+    await world.adopts(agents=agents)
+    asked = asyncio.Event()
+
+    async def gives_up(*_asked: Any, **_how: Any) -> NoReturn:
+        asked.set()
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", gives_up)
+    running = asyncio.create_task(callbacks.run())
+    await asyncio.wait_for(asked.wait(), 5)
+    await world.store.write(lambda tx: tx.outbox.add(news))
+    callbacks.heard()
+    told = asyncio.create_task(receiver.told(1))
+    await asyncio.wait({running, told}, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+
+    assert (told.done(), running.done()) == (True, False)
+    for task in (running, told):
+        task.cancel()
+    await asyncio.gather(running, told, return_exceptions=True)
+    assert running.cancelled()
+
+
+class NotNotedOnce(Callbacks):
+    """The store takes nothing as the first message to nour has arrived."""
+
+    failed = False
+
+    async def _delivered(self, message: Message, now_ms: int) -> None:
+        if message.recipient == "nour" and not self.failed:
+            self.failed = True
+            raise StoreUnavailable("the disk was full for a moment")
+        await super()._delivered(message, now_ms)
+
+
+async def test_a_failure_in_one_line_is_over_however_busy_another_agent_is(
+    world: World, receiver: Receiver
+) -> None:
+    """Its agent was called no more as long as there was always something for another one."""
+
+    def to(agent: str, number: int) -> Message:
+        return Message(f"{agent}{number}", SURFACE, agent, "ended", {}, world.clock.now_ms())
+
+    async def brings_more(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal met
+        await reader.readuntil(b"\r\n\r\n")
+        met += 1
+        await world.store.write(lambda tx: tx.outbox.add(to("leila", met)))
+        writer.write(b"HTTP/1.1 200 x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    met = 0
+    async with accepting(brings_more) as port:
+        plain = await much_waits(world, f"http://127.0.0.1:{port}/x", 1, 0)
+        agents = dict(world.workflow.policy.agents)
+        agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=receiver.url)
+        await world.adopts(agents=agents)
+        await world.store.write(lambda tx: tx.outbox.add(to("nour", 0)))
+        callbacks = NotNotedOnce(world.workflow.world, plain._environment)
+        running = asyncio.create_task(callbacks.run())
+        try:
+            await asyncio.wait_for(receiver.told(2), 5)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
