@@ -14,7 +14,8 @@ _WORDS_ALONE: Final = "--"
 class ReasonCommand(TyperCommand):
     """A command whose words are a reason, but for its own options.
 
-    `signoff freeze leak -now` is a freeze: none is refused for a dash in its reason.
+    `signoff freeze leak -now` is a freeze: none is refused for a dash in its reason, unless that
+    reads as one of the options with its value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -59,6 +60,11 @@ def _parted(given: Iterator[str], with_value: dict[str, bool]) -> tuple[list[str
 
 
 def _has_value_in_it(word: str, with_value: dict[str, bool]) -> bool:
-    """True for `--config=FILE` and `-cFILE`."""
-    name = word.partition("=")[0] if word.startswith("--") else word[:2]
-    return name != word and with_value.get(name, False)
+    """True for `--config=FILE` and `-cFILE`.
+
+    A file has a dot or a slash in its name here: `-customers` belongs to the reason.
+    """
+    if word.startswith("--"):
+        name, has_value, _ = word.partition("=")
+        return bool(has_value) and with_value.get(name, False)
+    return with_value.get(word[:2], False) and not {*word[2:]}.isdisjoint("./")

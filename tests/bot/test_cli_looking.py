@@ -154,6 +154,7 @@ def test_a_tool_whose_object_cannot_be_made_hides_no_card(moved_in: House) -> No
         (("leak", "-now"), "leak -now"),
         (("-", "--jsn", "leak", "--", "--as", "ben"), "- --jsn leak --as ben"),
         (("-account", "stolen", "--as=ana"), "-account stolen"),
+        (("-customers", "mailed", "-crm"), "-customers mailed -crm"),
         (("mails", "-cconfig.yaml", "to", "--config", "config.yaml", "all", "-c"), None),
         (("mails", "-cconfig.yaml", "to", "--config", "config.yaml", "all"), "mails to all"),
     ],
