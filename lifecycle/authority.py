@@ -142,6 +142,11 @@ def rate_of(tool: ToolPolicy, policy: Policy, proposer: Agent | Person | None = 
     return Rate(count * factor, _MINUTE_S)
 
 
+def check_of(tool: str) -> str:
+    """Return the name under which checks of a tool count for its rate, apart from proposals."""
+    return f"check of {tool}"  # no tool has such a name
+
+
 def granted_rows(proposer: Agent | Person, document: ProposalDocument) -> int | None:
     """Return how many rows a result may have, None if the constraint is no whole number."""
     most = MAX_ROWS_OF_A_SERVICE if SERVICE in proposer.roles else MAX_ROWS

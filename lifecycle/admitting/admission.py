@@ -107,7 +107,7 @@ def ask_of_evidence(
     if known is not None:
         return known
     document, tool = accepted.document, accepted.tool.name
-    counted_as = f"check of {tool}"  # no tool has such a name
+    counted_as = authority.check_of(tool)
     decision = _authority(tx, moment, accepted, sender, counted_as)
     if decision.outcome is not AuthorityOutcome.ALLOW:
         wait_s = decision.retry_after_s

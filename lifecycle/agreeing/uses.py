@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lifecycle.authority import check_of
 from lifecycle.event_kinds import EventKind
 from lifecycle.moment import ms_of
 from lifecycle.ports import Transaction
@@ -22,7 +23,8 @@ _KEPT_MS: Final = 86_400_000
 
 @dataclass(slots=True)
 class UsesTold:
-    """The submissions of the last day that entries tell of, as (proposer, tool, time in ms UTC)."""
+    """The submissions, and checks that count, of the last day that entries tell of, as (proposer,
+    tool or `check_of` it, time in ms UTC)."""
 
     told: deque[tuple[str, str, int]] = field(default_factory=deque)
     newest_ms: int = 0
@@ -30,18 +32,16 @@ class UsesTold:
     last_ms: int = 0
 
     def take(self, entry: _Entry) -> None:
-        """Note a submission; ignore other kinds of entries, and tools of tier BLOCK."""
+        """Note a submission or a check; ignore other kinds of entries, and tools of tier BLOCK."""
         at = str(entry.get("at"))
         try:
             at_ms = self._ms_of(at)
         except ValueError:
             return  # a broken link, which is named as one
-        details, actor = entry.get("details"), entry.get("actor")
-        if entry.get("kind") != EventKind.SUBMITTED or not isinstance(details, Mapping):
+        actor, counted_as = entry.get("actor"), _counted_as(entry)
+        if counted_as is None or not isinstance(actor, Mapping):
             return
-        if not isinstance(actor, Mapping) or details.get("tier") in (Tier.BLOCK.value, None):
-            return
-        self.told.append((str(actor.get("id")), str(details.get("tool")), at_ms))
+        self.told.append((str(actor.get("id")), counted_as, at_ms))
         while self.told[0][2] < at_ms - _KEPT_MS:
             self.told.popleft()
 
@@ -75,3 +75,15 @@ class UsesTold:
                 words = f"{missing} evaluations of {tool} that the trail tells of do not count"
                 found.append(f"rate of {actor}: {words}")
         return found
+
+
+def _counted_as(entry: _Entry) -> str | None:
+    """Return the name under which what the entry tells of counts, None if it counts for no rate."""
+    kind, details = entry.get("kind"), entry.get("details")
+    if not isinstance(details, Mapping):
+        return None
+    tool = str(details.get("tool"))
+    if kind == EventKind.CHECKED:
+        return check_of(tool)
+    counts = kind == EventKind.SUBMITTED and details.get("tier") not in (Tier.BLOCK.value, None)
+    return tool if counts else None
