@@ -20,6 +20,7 @@ from lifecycle.ports import ToolFailed
 from lifecycle.records import EvidencePacket
 from lifecycle.text.amounts import amounts_of
 from lifecycle.text.masking import mask_secrets
+from lifecycle.text.patterns import Searches
 from lifecycle.text.secrets_found import find_secrets
 from lifecycle.verdict import PASSED
 from lifecycle.verdicts.judge import masked_forms
@@ -275,3 +276,14 @@ def test_evidence_that_is_named_a_thousand_times_is_read_once() -> None:
 
     assert meaning_faults(accept(document, policy), policy, NOW_MS, looked_up) == ()
     assert read_ids == ["e1"]
+
+
+def test_a_search_costs_as_much_as_its_text_has_bytes() -> None:
+    """RE2 reads bytes: a text of Chinese took three times as long as it was counted for."""
+    budgets = range(0, 200_000, 500)
+    latin, chinese = (
+        [Searches(steps).matches(".*", text) for steps in budgets]
+        for text in ("a" * 3_000, "語" * 1_000)
+    )
+    assert latin == chinese
+    assert {True, False} == set(chinese)

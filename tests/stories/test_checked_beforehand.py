@@ -129,6 +129,18 @@ async def test_whoever_asks_what_evidence_says_stands_in_the_trail(world: World)
     assert await world.store.read(lambda tx: tx.proposals.get("p1")) is None
 
 
+async def test_of_a_check_that_asks_about_much_the_trail_keeps_a_few_ids(world: World) -> None:
+    asked = [ASKED | {"evidence_ref": f"e{number}"} for number in range(10, 50)]
+    for each in asked:
+        await world.observes(True, each["evidence_ref"])
+
+    told = await checks(world, a_document(MAIL, **SEARCH, preconditions=asked))
+
+    (entry,) = await world.audit("checked")
+    assert told.reason is None
+    assert entry["details"]["evidence"] == [f"e{number}" for number in range(10, 42)]
+
+
 async def test_of_a_flood_of_checks_people_are_not_told_as_of_proposals(world: World) -> None:
     """Else an agent that only asks would be taken for one that runs wild, and its later flood of
     proposals would be told to nobody."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from lifecycle.policy import Rate
 from lifecycle.state import State
-from tests.builders import MAIL, PROD, REFUND
+from tests.builders import MAIL, PROD, REFUND, a_document
 from tests.fakes.tools import answering
 from tests.stories.forging import named, problems
 from tests.stories.permits import begun
@@ -52,6 +54,20 @@ async def test_what_was_spent_is_named_where_it_was_changed(
     forged(change)
 
     assert any("the trail says 120.00" in words for words in await problems(world))
+
+
+async def test_a_use_whose_time_is_none_counts_until_the_rate_has_passed(
+    world: World, forged: Any
+) -> None:
+    tools = world.workflow.policy.tools
+    await world.adopts(tools=tools | {"search": replace(tools["search"], rate=Rate(1, 60))})
+    asked = a_document(MAIL, tool="search", action_type="read", parameters={"query": "terms"})
+    await world.submits(asked, proposal_id="first")
+    forged("UPDATE uses SET at_ms = 'noon'")
+
+    refused = await world.submits(asked, proposal_id="second")
+
+    assert refused.reason == "rate_limited"
 
 
 async def test_what_was_given_up_counts_for_nothing_and_is_no_alarm(world: World) -> None:

@@ -76,6 +76,24 @@ async def test_nobody_reads_a_secret_that_a_tool_was_handed_and_repeats(
     assert f"What stands: {masked} is still in force." in left.attention_why
 
 
+class TakesSomeBack:
+    """Says each time what stands still, and that is less each time."""
+
+    reversible = True
+
+    def __init__(self) -> None:
+        self.left = ["b", "a"]
+
+    def secrets_handed(self) -> tuple[str, ...]:
+        return (TOKEN,)
+
+    async def execute(self, call: Any) -> dict[str, Any]:
+        return {}
+
+    async def roll_back(self, call: Any) -> dict[str, Any]:
+        return {"still_stands": [f"{TOKEN} in {self.left.pop()}"]}
+
+
 class Vague:
     """Made anew without the secret: the config hands it none any more."""
 
@@ -107,6 +125,36 @@ async def test_what_still_stands_is_told_later_without_it(world: World, tmp_path
         assert each["attention"] == Attention.ROLLBACK_INCOMPLETE
         assert each["execution"]["still_stands"] == told
         assert f"What stands: {told[0]}." in each["attention_why"]
+
+
+async def test_what_still_stands_is_told_later_as_the_tool_said_last(world: World) -> None:
+    world.toolbox.tools[SEND] = TakesSomeBack()
+    await world.submits(MAIL, proposal_id="p1")
+    await world.approves("ana", "p1")
+    await world.rejects("ana", "p1")
+    await world.workflow.retry("p1", world.sender("ana"))
+    await world.workflow.idle()
+
+    left = await shown(world)
+
+    assert left["execution"]["still_stands"] == [f"‹secret, {len(TOKEN)} characters› in b"]
+
+
+async def test_what_still_stands_is_not_shown_where_nobody_knows_what_of_it_is_secret(
+    on_disk: World, forged: Any
+) -> None:
+    world = on_disk
+    world.toolbox.tools[SEND] = TakesSomeBack()
+    await world.submits(MAIL, proposal_id="p1")
+    await world.approves("ana", "p1")
+    await world.rejects("ana", "p1")
+    forged("UPDATE audit SET details = '{' WHERE proposal_id = 'p1' AND seq = 2")
+
+    left = await shown(world)
+
+    assert left["execution"]["still_stands"] == [
+        "what it was cannot be shown, for the trail cannot be read"
+    ]
 
 
 async def shown(world: World) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bot.chat.cards.beside import noted
 from lifecycle.copied import note_copy
 from lifecycle.evidence import unjudged
 from lifecycle.proposal import Attention
@@ -75,6 +76,20 @@ async def test_an_entry_of_a_copy_that_cannot_be_read_keeps_no_other_proposal_ou
 
     assert answer.state == "sentinel_approved"
     assert (await world.proposal("m1")).reason == "expired"
+
+
+@pytest.mark.parametrize("details", ["{", "[1]", "5", "null"])
+async def test_a_card_is_shown_beside_a_trail_that_cannot_be_read(
+    on_disk: World, forged: Any, details: str
+) -> None:
+    await on_disk.submits(MAIL, proposal_id="m1")
+    await on_disk.approves("ana", "m1")
+    forged(f"UPDATE audit SET details = '{details}' WHERE proposal_id = 'm1'")
+
+    shown = await on_disk.store.read(lambda tx: noted(tx, "m1"))
+
+    assert shown is not None
+    assert (shown[0].proposal_id, shown[2]) == ("m1", None)
 
 
 @pytest.mark.parametrize("details", ["{", "[1]", "5", "null"])

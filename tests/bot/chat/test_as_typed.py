@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.commands.as_typed import as_typed
+from bot.chat.commands.as_typed import answer_as_typed, as_typed
+from bot.chat.commands.replies import CommandReply
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,8 @@ from bot.chat.commands.as_typed import as_typed
 )
 def test_what_helps_has_its_prefix_and_what_looks_like_it_has_none(told: str) -> None:
     assert as_typed(told.replace("/signoff ", ""), "/signoff ", "p1") == told
+
+
+def test_what_an_answer_quotes_of_others_stays_as_they_wrote_it() -> None:
+    listed = CommandReply.words("p1, wanted by leila: Write: retry p1. Let go of that stop: thaw.")
+    assert answer_as_typed(listed, "/signoff ") == listed

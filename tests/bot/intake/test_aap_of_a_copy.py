@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
 from lifecycle.clockwork.restored import bring_back
+from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Outcome
 from tests.bot.intake.conftest import Outside
 from tests.bot.intake.test_aap_keys import asked
@@ -44,6 +47,23 @@ async def test_that_it_was_done_reaches_people_once_before_anybody_approves_it_a
     assert entry["details"]["result"]["value"] == {"note": "pay_7"}
     told_back = [(answer.status_code, answer.json()["error"]["code"]) for answer in answers]
     assert told_back == [(409, "not_consumed")] * 2
+
+
+async def test_that_it_was_done_is_asked_for_again_where_it_cannot_be_kept_now(
+    leila: httpx.AsyncClient, outside: Outside, approved: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def takes_nothing(_unit: Any) -> Any:
+        raise StoreUnavailable("no space left")
+
+    await brought_back(outside)
+    path = f"/aap/v1/requests/{approved}/outcome"
+    with monkeypatch.context() as ill:
+        ill.setattr(outside.world.store, "write", takes_nothing)
+        answer = await leila.post(path, json=DONE)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "audit_unavailable")
+    await leila.post(path, json=DONE)
+    assert len(await told(outside.world)) == 1
 
 
 async def test_what_one_call_reports_ends_nothing_that_another_has_begun(

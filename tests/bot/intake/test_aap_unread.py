@@ -73,13 +73,16 @@ async def test_what_is_no_call_never_begins(
     assert (await seen(leila, await approved(outside, leila, "2")))["status"] == "approved"
 
 
-@pytest.mark.parametrize("name", NO_VALUES)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [*NO_VALUES.items(), ("submission", {"tool": "issue-refund", "arguments": 5})],
+)
 async def test_a_call_with_a_value_that_none_has_never_begins(
-    outside: Outside, leila: httpx.AsyncClient, name: str
+    outside: Outside, leila: httpx.AsyncClient, name: str, value: Any
 ) -> None:
     call = await approved(outside, leila, "1")
     flag = f"aap:{call['id']}"
-    await writes(outside, flag, await kept(outside, flag) | {name: NO_VALUES[name]})
+    await writes(outside, flag, await kept(outside, flag) | {name: value})
 
     await refuses(leila, call)
 
@@ -113,7 +116,11 @@ async def test_a_denied_call_that_is_none_is_forgotten(
     assert (await seen(leila, again))["status"] == "denied"
 
 
-@pytest.mark.parametrize("value", [*NO_JSON_OF_OURS, {"calls": 5}], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [*NO_JSON_OF_OURS, {"calls": 5}, {"calls": {"x": "noon"}, "more_until_ms": 0}],
+    ids=str,
+)
 async def test_a_call_takes_no_proposal_back_where_nobody_knows_who_waits_for_it(
     outside: Outside, leila: httpx.AsyncClient, value: Any
 ) -> None:
@@ -132,6 +139,22 @@ async def test_a_call_is_cancelled_beside_a_first_one_that_cannot_be_read(
 ) -> None:
     first, second = await asks(leila, "k1", "10m"), await asks(leila, "k2", "10m")
     await writes(outside, f"aap:{first['id']}", 5)
+
+    assert await cancels(leila, second) == "cancelled"
+
+    assert (await outside.world.proposal(first["id"])).state is State.SENTINEL_APPROVED
+
+
+async def test_a_later_call_takes_nothing_back_of_which_it_cannot_be_read_who_asked_first(
+    outside: Outside, leila: httpx.AsyncClient
+) -> None:
+    """An older version noted nothing beside the first call."""
+    first = await asks(leila, "k1", "10m")
+    call = await kept(outside, f"aap:{first['id']}")
+    await writes(outside, f"aap-calls:{first['id']}", None)
+    await writes(outside, f"aap:{first['id']}", 5)
+    second = await asks(leila, "k2", "10m")
+    await writes(outside, f"aap:{first['id']}", call)
 
     assert await cancels(leila, second) == "cancelled"
 

@@ -115,6 +115,22 @@ STRANGE = [
 ]
 
 
+@pytest.mark.parametrize("said", [b"[]", b"null", b"no JSON", b"{}"])
+async def test_after_an_answer_that_says_nothing_of_an_act_it_may_have_been_done(
+    said: bytes,
+) -> None:
+    way = httpx.MockTransport(lambda _request: httpx.Response(200, content=said))
+    async with Signoff("http://x", "t", transport=way) as signoff:
+        acts = [signoff.propose({}), signoff.withdraw("p1"), signoff.redeem("p1", "permit", {})]
+        for act in acts:
+            with pytest.raises(SignoffUnreachable) as caught:
+                await act
+            assert caught.value.maybe_done
+        with pytest.raises(SignoffUnreachable) as caught:
+            await signoff.proposal("p1")
+        assert not caught.value.maybe_done
+
+
 @pytest.mark.parametrize("said", STRANGE)
 async def test_an_answer_that_signoff_never_gives_is_told_as_that(said: bytes) -> None:
     way = httpx.MockTransport(lambda _request: httpx.Response(200, content=said))

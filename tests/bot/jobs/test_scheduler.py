@@ -158,6 +158,26 @@ async def test_failures_wait_longer_each_time_but_never_above_a_minute(
     assert "hunter2" not in caplog.text
 
 
+async def test_a_round_that_is_cancelled_from_outside_ends_and_is_no_failure(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = asyncio.Event()
+
+    async def goes_on(_workflow: object) -> int:
+        begun.set()
+        await asyncio.Event().wait()
+        return 0
+
+    round_ = Round(Job("long", "doing its work", 1, goes_on), world.workflow, FakeClock())
+    task = asyncio.create_task(round_.run())
+    await begun.wait()
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert "The job long failed" not in caplog.text
+
+
 async def test_a_round_that_a_library_cancels_is_a_failure_of_which_people_are_told(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:

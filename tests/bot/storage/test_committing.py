@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from bot.storage.committing import commit
 from tests.conftest import ROOT
 
 #: Commits one row after the other, each time without memory for another one of the objects that
@@ -52,3 +55,19 @@ def test_a_commit_without_memory_is_told_as_what_it_is(path: Path) -> None:
     )
 
     assert said.stdout.strip() == "[]", said.stderr
+
+
+def test_a_commit_that_is_refused_leaves_nothing_of_it_under_way(path: Path) -> None:
+    def no_commit(_action: int, what: str | None, *_: str | None) -> int:
+        return sqlite3.SQLITE_DENY if what == "COMMIT" else sqlite3.SQLITE_OK
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as plain:
+        plain.execute("CREATE TABLE made (name)")
+        plain.execute("BEGIN")
+        plain.execute("INSERT INTO made VALUES (1)")
+        plain.set_authorizer(no_commit)
+        with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+            commit(plain)
+
+        assert not plain.in_transaction
+        assert plain.execute("SELECT * FROM made").fetchall() == []

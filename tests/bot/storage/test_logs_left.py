@@ -152,3 +152,25 @@ async def test_what_was_there_before_its_bot_died_opens_as_ever(died: Path) -> N
     store = await SqliteStore.open(died)
     await store.close()
     assert names(died) == ["p1", "p2"]
+
+
+async def test_the_log_of_another_database_is_found_behind_a_link_too(
+    died: Path, tmp_path: Path
+) -> None:
+    """SQLite keeps the log beside the file, and not beside its link."""
+    link = tmp_path / "link.db"
+    link.symlink_to(died)
+    shutil.copy(died.with_name("copy.db"), died)
+
+    with pytest.raises(CannotOpen, match="signoff restore FILE"):
+        await SqliteStore.open(link)
+
+
+async def test_a_log_that_holds_no_commit_keeps_nobody_from_beginning(died: Path) -> None:
+    log = died.with_name("signoff.db-wal")
+    log.write_bytes(log.read_bytes()[:32])
+    emptied(died)
+
+    store = await SqliteStore.open(died)
+    await store.close()
+    assert names(died) == []

@@ -13,6 +13,7 @@ import pytest
 
 from bot.storage.sqlite import SqliteStore
 from lifecycle.ports import StoreUnavailable, Transaction
+from tests.builders import a_proposal
 
 NO_MEMORY = "there is no memory for it; end what takes that, or let the bot have more"
 
@@ -115,6 +116,31 @@ async def test_what_was_not_committed_is_never_answered_as_done_even_if_no_error
     with pytest.raises(StoreUnavailable, match="The store stopped"):
         await store.write(lambda tx: None)
     assert await store.read(lambda tx: tx.flags.get("lost")) is None
+
+
+def breaks(*_: Any) -> None:
+    raise LookupError
+
+
+async def test_what_was_committed_is_answered_as_done_also_if_the_store_stops_behind_it(
+    store: SqliteStore,
+) -> None:
+    """Whoever hears that a unit was not taken does again what it has begun."""
+    await store.write(lambda tx: tx.proposals.add(a_proposal()))
+
+    def masked(tx: Transaction) -> None:
+        held = tx.proposals.get("p1")
+        assert held is not None
+        tx.proposals.save(held.but(masked=True, version=held.version + 1), held)
+        tx.audit.connection.row_factory = breaks  # type: ignore[attr-defined]
+
+    await store.write(masked)
+
+    with pytest.raises(StoreUnavailable, match="The store stopped"):
+        store.check_serving()
+    held = await store.read(lambda tx: tx.proposals.get("p1"))
+    assert held is not None
+    assert held.masked
 
 
 async def test_callers_are_answered_once_there_is_memory_for_it(

@@ -124,3 +124,25 @@ async def test_a_card_in_a_channel_that_is_gone_is_posted_anew_and_keeps_no_wind
     stage.surface.hearing.alive()
     await stage.keeps_house()
     await stage.reaches(proposal_id, "completed")
+
+
+async def test_an_old_card_whose_proposal_has_ended_waits_for_no_reading(
+    stage: DiscordStage,
+) -> None:
+    proposal_id = await stage.proposes(MAIL)
+    card = await stage.card(proposal_id)
+    await stage.quiet()
+    stage.server.fails("PATCH", "/messages/", status=500, times=None)
+    stage.server.reacts(BEN, card, CROSS)
+    await stage.reaches(proposal_id, "rejected")
+    await stage.ends()
+    await begins_elsewhere(stage)
+
+    async def settled() -> bool:
+        await stage.passes(seconds=2)
+        await stage.broadcast.delivery("discord").drain()
+        row = await stage.store.read(lambda tx: tx.cards.get(proposal_id, "discord"))
+        return row is not None and row.shown_version == row.wanted_version
+
+    await until(settled, "the card is done with")
+    assert stage.server.cards(OTHER_CHANNEL) == []

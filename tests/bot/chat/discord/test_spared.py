@@ -12,9 +12,12 @@ import itertools
 from types import SimpleNamespace
 from typing import Any
 
+import discord
 import pytest
+from discord.http import Route
 
-from bot.chat.discord.sparing import Attempts
+from bot.chat.discord.sparing import Attempts, Limits
+from lifecycle.records import LONGEST_WAIT_MS
 from tests.fakes.discord_server.faults import Bucket
 from tests.fakes.discord_server.gateway import Socket
 from tests.fakes.discord_stage import BEN, CROSS, DiscordStage, until
@@ -222,3 +225,52 @@ class _Beside:
 
     def __getattr__(self, name: str) -> Any:
         return self._replaced.get(name) or getattr(self._module, name)
+
+
+class Refusing:
+    """What Discord, or what stands before it, says to one call after the other."""
+
+    def __init__(self) -> None:
+        self.now_ms, self.said = 0, list[dict[str, str] | None]()
+        self.limits = Limits(lambda: self.now_ms)
+        self._http: Any = SimpleNamespace(request=self._answered)
+        self.limits.watch(self._http)
+
+    async def _answered(self, _route: Route) -> None:
+        headers = self.said.pop(0)
+        if headers is not None:
+            response: Any = SimpleNamespace(status=429, reason="", headers=headers)
+            raise discord.HTTPException(response, "")
+
+    async def call(self, path: str, said: dict[str, str] | None) -> None:
+        self.said = [said]
+        await self._http.request(Route("GET", path))
+
+    async def left_s(self, path: str) -> float:
+        """Return how long a call is kept back, of which Discord does not hear."""
+        with pytest.raises(discord.RateLimited) as kept_back:
+            await self.call(path, None)
+        return kept_back.value.retry_after
+
+
+async def test_what_discord_itself_refuses_is_about_that_call_alone_and_an_hour_at_most() -> None:
+    line = Refusing()
+    said = {"Content-Type": "application/json", "Retry-After": "1e9"}
+    with pytest.raises(discord.HTTPException):
+        await line.call("/one", said)
+
+    assert await line.left_s("/one") == LONGEST_WAIT_MS / 1000
+    await line.call("/other", None)
+
+
+async def test_a_pause_of_which_nothing_is_said_grows_until_a_call_is_taken() -> None:
+    line, pauses = Refusing(), list[float]()
+    for taken_before in (False, False, True):
+        if taken_before:
+            await line.call("/one", None)
+        with pytest.raises(discord.HTTPException):
+            await line.call("/one", {})
+        pauses.append(await line.left_s("/one"))
+        line.now_ms += 60_000
+
+    assert pauses == [5.0, 10.0, 5.0]
