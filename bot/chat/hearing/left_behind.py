@@ -35,9 +35,14 @@ def placed_in(card: Card, posted: Posted | None) -> Card:
 
 
 def left_in(card: Card, channel: str) -> str | None:
-    """Return the channel in which a card stands if that is known and is not this one, else None."""
+    """Return the channel in which a card stands if that is known and is not this one, else None.
+
+    What somebody wrote there that is no id as this channel has one counts as not known.
+    """
     place = card.extra.get(_PLACE)
-    return place if isinstance(place, str) and place != channel else None
+    if not isinstance(place, str) or place.isdecimal() != channel.isdecimal():
+        return None
+    return place if place != channel else None
 
 
 def check_read(card: Card, channel: str, content: CardContent) -> None:

@@ -3,6 +3,9 @@ away was given on the current card in the channel that was configured then."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from lifecycle.ports import Transaction
 from tests.builders import MAIL, PROD
 from tests.fakes.discord_server.state import CHANNEL, OTHER_CHANNEL, Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
@@ -146,3 +149,17 @@ async def test_an_old_card_whose_proposal_has_ended_waits_for_no_reading(
 
     await until(settled, "the card is done with")
     assert stage.server.cards(OTHER_CHANNEL) == []
+
+
+async def test_what_is_no_channel_in_its_row_keeps_a_card_from_nothing(stage: DiscordStage) -> None:
+    """Somebody wrote over the row: the card stands where it stood."""
+    proposal_id, card = await in_window(stage)
+    stage.server.reacts(BEN, card, CROSS)
+
+    def written_over(tx: Transaction) -> None:
+        (row,) = tx.cards.of(proposal_id)
+        tx.cards.put(replace(row, extra={**row.extra, "place": "elsewhere"}))
+
+    await stage.store.write(written_over)
+    await stage.begins()
+    await stage.reaches(proposal_id, "rolled_back")
