@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from typing import Any
 
 import pytest
 
+from bot.intake.http.protocol import PromptProtocol
 from tests.bot.intake.conftest import Outside
 from tests.bot.intake.test_protocol import connected
 from tests.builders import PROD
@@ -236,6 +238,27 @@ async def test_who_has_left_is_not_waited_for_although_more_came_behind(
         assert len(asyncio.all_tasks()) > before
         writer.close()
         await settled_at(before)
+
+
+async def test_no_more_is_read_ahead_than_a_little(outside: Outside) -> None:
+    """Each connection would take as much memory as its client likes."""
+    await outside.world.submits(PROD, proposal_id="p1")
+    _, writer = await connected(outside)
+    writer.write(WAIT + b"\r\n")
+    await the_door_has_read_what_came(outside)
+    (door,) = [
+        each
+        for each in gc.get_objects()
+        if type(each) is PromptProtocol and not each.cycle.response_complete
+    ]
+    writer.write(BEHIND[-1] * 500)
+    await the_door_has_read_what_came(outside)
+    assert not door.flow.read_paused, "else nobody would hear that it hangs up"
+    writer.write(BEHIND[-1] * 5_000)
+    async with asyncio.timeout(5):
+        while not door.flow.read_paused:
+            await the_door_has_read_what_came(outside)
+    writer.close()
 
 
 # -- large messages -------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import discord
 import pytest
 from discord.http import Route
 
-from bot.chat.discord.sparing import Attempts, Limits
+from bot.chat.discord.sparing import Attempts, IdentifiedTooOften, Limits
 from lifecycle.records import LONGEST_WAIT_MS
 from tests.fakes.discord_server.faults import Bucket
 from tests.fakes.discord_server.gateway import Socket
@@ -274,3 +274,12 @@ async def test_a_pause_of_which_nothing_is_said_grows_until_a_call_is_taken() ->
         line.now_ms += 60_000
 
     assert pauses == [5.0, 10.0, 5.0]
+
+
+async def test_a_fresh_client_identifies_however_often_others_did() -> None:
+    """The pauses between clients keep that below the thousand; else the bot would stay deaf."""
+    attempts = Attempts()
+    for _ in range(10):
+        attempts.identify(anew=False)
+    with pytest.raises(IdentifiedTooOften):
+        attempts.identify(anew=True)

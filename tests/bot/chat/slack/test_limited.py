@@ -111,7 +111,7 @@ async def test_during_a_long_limit_nothing_is_asked_that_slack_would_refuse(meth
         await eventually_async(lambda: all_begun(slack), "that all three begin")
 
 
-@pytest.mark.parametrize("way", ["emoji", "slash", "said"])
+@pytest.mark.parametrize("way", ["emoji", "slash", "said", "form"])
 async def test_a_stop_does_not_wait_for_the_end_of_a_long_limit(way: str) -> None:
     """Until then Slack says of nobody who they are: the config tells whose account it is."""
     async with on_slack() as slack:
@@ -119,7 +119,7 @@ async def test_a_stop_does_not_wait_for_the_end_of_a_long_limit(way: str) -> Non
         await slack.server.reacts("UANA", card.ts)
         await slack.stands("p1", "executing")
         other = await slack.proposes(**a_mail(2))
-        slack.server.fails("users.info", "ratelimited", retry_after_s=600, times=None)
+        limit = slack.server.fails("users.info", "ratelimited", retry_after_s=600, times=None)
         await slack.server.reacts("UANA", other.ts)
         await slack.server.reacts("UEVE", other.ts, "x")
 
@@ -127,6 +127,11 @@ async def test_a_stop_does_not_wait_for_the_end_of_a_long_limit(way: str) -> Non
             await slack.server.reacts("UBEN", card.ts, "x")
         elif way == "slash":
             await slack.server.slash("UBEN", "roll-back p1 wrong amount")
+        elif way == "form":
+            await slack.server.presses("UBEN", card, "signoff_reject")
+            (form,) = await eventually(lambda: slack.server.calls_of("views.open"), "the form")
+            view = form.arguments["view"] | {"id": "V1"}
+            await slack.server.submits("UBEN", view, {"reason_text": "wrong amount"})
         else:
             bot = slack.server.workspace.bot_user
             await slack.server.says("UBEN", f"<@{bot}> roll-back p1 wrong amount")
@@ -134,3 +139,23 @@ async def test_a_stop_does_not_wait_for_the_end_of_a_long_limit(way: str) -> Non
         await slack.stands("p1", "rolled_back")
         assert str((await slack.world.proposal("p1")).decided_by) == "person ben"
         assert (await slack.world.proposal("p2")).state.value == "sentinel_approved"
+
+        limit.times = 0  # a ✅ has waited: the config alone says of nobody that they may approve
+        slack.world.clock.advance(601)
+        await slack.stands("p2", "executing")
+
+
+async def test_a_short_limit_is_waited_for_by_a_stop_as_well() -> None:
+    """Slack then says of a deactivated account that it is one, and the ❌ counts for nothing."""
+    async with on_slack() as slack:
+        card = await slack.proposes(**a_mail(1))
+        slack.server.workspace.users["UBEN"].deleted = True
+        slack.server.fails("users.info", "ratelimited", retry_after_s=50)
+        before = len(slack.server.calls_of("users.info"))
+        await slack.server.reacts("UBEN", card.ts, "x")
+        await eventually(lambda: len(slack.server.calls_of("users.info")) > before, "asked once")
+        slack.world.clock.advance(51)
+        await slack.beats(1)
+        await eventually(lambda: len(slack.server.calls_of("users.info")) > before + 1, "once more")
+        await slack.settles()
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
