@@ -26,19 +26,13 @@ _OF_TIME: Final = frozenset(
 )
 
 
-def words_of(name: str) -> Words:
-    """Return the words of a field's name in small letters: `X-Forward-To`, `replyTo`, `cc2`.
-
-    Look-alike letters count as the Latin ones; of a very long name only the end is read.
-    """
-    return _readings(name[-_LONGEST_NAME:])[0]
-
-
 def readings_of(name: str) -> tuple[Words, ...]:
-    """Return the ways to read a name, that of `words_of` first; a name says what any of them says.
+    """Return the ways to split a field's name into words in small letters; a name says what any of
+    them says.
 
-    A capital may begin a word (`replyTo`) or mean nothing (`bcC`, `pASSWORD`): many programs ignore
-    the case of names.
+    `X-Forward-To`, `replyTo` and `cc2` are read by their capitals first. But a capital may also
+    mean nothing (`bcC`, `pASSWORD`): many programs ignore the case of names. Look-alike letters
+    count as the Latin ones; of a very long name only the end is read.
     """
     return _readings(name[-_LONGEST_NAME:])
 

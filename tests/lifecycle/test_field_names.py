@@ -16,7 +16,6 @@ from lifecycle.text.field_names import (
     readings_of,
     says_end_of_a_time,
     says_recipient,
-    words_of,
 )
 from lifecycle.text.secrets_found import secret_named
 from lifecycle.text.values import named_in, paths_in, recipients_in
@@ -43,7 +42,6 @@ def test_a_capital_may_begin_a_word_or_mean_nothing(
     name: str, readings: tuple[tuple[str, ...], ...]
 ) -> None:
     assert readings_of(name) == readings
-    assert words_of(name) == readings[0]
 
 
 def test_a_name_of_many_strokes_has_few_readings() -> None:
@@ -52,7 +50,7 @@ def test_a_name_of_many_strokes_has_few_readings() -> None:
 
 @given(st.text(max_size=300))
 def test_every_name_can_be_read(name: str) -> None:
-    assert readings_of(name)[0] == words_of(name)
+    assert readings_of(name)
     assert not ends_in(name, frozenset())
 
 
