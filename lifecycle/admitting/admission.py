@@ -101,7 +101,7 @@ def ask_of_evidence(
     what the evidence says, and with `matches` letter by letter.
 
     So it is asked no oftener than the tool may be proposed, and the trail tells of it. It takes
-    nothing from what may be proposed. Raises Refused.
+    nothing from what may be proposed (ADR 0030). Raises Refused.
     """
     known = dry_run(tx, moment, accepted, sender)
     if known is not None:
