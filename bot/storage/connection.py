@@ -176,7 +176,7 @@ def _made_ready(path: Path) -> None:
     was interrupted before the copy got the name of the database, or if the log is of another one.
     """
     if path.exists():
-        _refuse_strange_log(path)
+        refuse_strange_log(path)
         if not path.stat().st_size:  # truncated, or left by a start that got no further
             log.warning(
                 "The database %s is an empty file. Where proposals stood in it they are gone: stop "
@@ -222,22 +222,24 @@ def _refuse_emptied(path: Path) -> None:
     SQLite deletes such a log whoever opens the file, also only to read, and while a bot works with
     it. This opens nothing, and so releases no locks.
     """
-    if path.exists() and not path.stat().st_size and _holds_commits(commits := _log_of(path)):
+    commits = _log_of(path)  # looked at first: whoever begins writes the file before its log
+    if _holds_commits(commits) and path.exists() and not path.stat().st_size:
         raise CannotOpen(
             f"The database {path} is an empty file beside {_newest_in(commits)} Where a bot runs "
             "with it, stop that first with SIGTERM: it writes what it still holds into it."
         )
 
 
-def _refuse_strange_log(path: Path) -> None:
+def refuse_strange_log(path: Path) -> None:
     """Raise CannotOpen if the log beside the database is of another one.
 
     A file in any other mode than WAL has none. It was put in the place of a database whose bot had
-    died: SQLite would apply the commits of that one to it, and mix the two. Call it before this
-    process has a connection: to close the file would release the locks of that one.
+    died: SQLite would apply the commits of that one to it, and mix the two, also for a reader and
+    in a copy. Call it before this process has a connection: to close the file would release the
+    locks of that one.
     """
-    commits = _log_of(path)
-    if _mode_of(path) not in (b"", _WAL_MODE) and _holds_commits(commits):
+    commits = _log_of(path)  # looked at first: a bot that starts changes the mode before it logs
+    if _holds_commits(commits) and _mode_of(path) not in (b"", _WAL_MODE):
         raise CannotOpen(
             f"{path} was put in the place of another database: {commits.name} beside it holds "
             f"commits of that one. Move {path.name} away, and bring it back from there with: "

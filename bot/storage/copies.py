@@ -15,7 +15,7 @@ from typing import Final
 
 from bot.process.durable_files import sync_file, sync_folder
 from bot.process.own_folder import own_folder
-from bot.storage.connection import RESTORED, CannotOpen, open_plain
+from bot.storage.connection import RESTORED, CannotOpen, open_plain, refuse_strange_log
 from bot.storage.identity import note_mere_copy
 from bot.storage.lock import AlreadyRunning, FileLock
 from bot.storage.migrations import check_known
@@ -191,6 +191,7 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
     def told(_status: int, remaining: int, total: int) -> None:
         progress(total - remaining)
 
+    refuse_strange_log(source)
     half_made.touch(mode=0o600)  # it will hold mails and parameters
     with (
         undisturbed(source),
@@ -242,11 +243,13 @@ def _without_side_files(database: Path) -> None:
 
 def _emptied_wal(database: Path) -> None:
     # A database too damaged for this is kept as it is, together with its side files; so is an empty
-    # one, beside which SQLite would delete them.
+    # one, beside which SQLite would delete them, and one to which they do not belong.
     if not database.stat().st_size:
         return
-    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as old:
-        old.execute(PRAGMAS["empty_wal"])
+    with suppress(sqlite3.Error, CannotOpen):
+        refuse_strange_log(database)
+        with closing(sqlite3.connect(database)) as old:
+            old.execute(PRAGMAS["empty_wal"])
 
 
 def _free_name(database: Path) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from bot.process.own_folder import own_folder
-from bot.storage.connection import CannotOpen, Connection, connect
+from bot.storage.connection import CannotOpen, Connection, connect, refuse_strange_log
 from bot.storage.lock import FileLock
 from bot.storage.migrations import (
     check_schema,
@@ -80,6 +80,7 @@ class SqliteStore:
     async def open_reader(cls, path: Path) -> SqliteStore:
         """Open `path` only to read, beside a running bot or without one. Raises CannotOpen."""
         _must_exist(path)
+        refuse_strange_log(path)
         async with AsyncExitStack() as opened:
             readers = await _readers(path, opened, check=True)
             return cls(readers, None, None, opened.pop_all())

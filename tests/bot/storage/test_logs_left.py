@@ -61,6 +61,36 @@ async def test_a_copy_that_is_put_beside_the_log_of_another_database_is_refused_
     assert names(died) == ["p1"]
 
 
+async def test_a_copy_beside_the_log_of_another_database_is_neither_read_nor_copied_as_a_mixture(
+    died: Path,
+) -> None:
+    """A backup of the two was one file that passed for sound, and that a bot started on."""
+    shutil.copy(died.with_name("copy.db"), died)
+    refused = pytest.raises(CannotOpen, match=r"Move signoff\.db away.*: signoff restore FILE")
+    with refused:
+        await SqliteStore.open_reader(died)
+    with refused:
+        back_up(died, died.with_name("later.db"))
+    with refused:
+        bring_back(died, died.with_name("other.db"))
+
+    assert not died.with_name("later.db").exists()
+    assert not died.with_name("other.db").exists()
+
+
+async def test_what_a_restore_replaces_is_not_mixed_with_the_log_of_another_database(
+    died: Path,
+) -> None:
+    copy, log = died.with_name("copy.db"), died.with_name("signoff.db-wal").read_bytes()
+    shutil.copy(copy, died)
+    kept = bring_back(copy, died)
+
+    assert names(died) == ["p1"]
+    assert kept is not None
+    assert kept.read_bytes() == copy.read_bytes()
+    assert kept.with_name(f"{kept.name}-wal").read_bytes() == log
+
+
 async def test_newest_commits_without_their_database_are_not_deleted_by_a_start(
     died: Path,
 ) -> None:
