@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,13 +22,13 @@ from bot.tools.program import Place
 from bot.tools.receipts import LARGEST_RECEIPT, receipt_in
 from lifecycle.ports import Call, ToolDoubtful, ToolFailed
 from lifecycle.proposal import Verb
-from lifecycle.text.masking import mask, mask_text
+from lifecycle.text.masking import mask_text
 from lifecycle.text.quoted_secrets import mask_quoted, secrets_in
 
 _DONE: Final = 0
 _FAILED: Final = 10
-#: Values with fewer characters are not masked: they are words like `production`, which a log may
-#: need.
+#: Values with fewer characters are masked only if their name says that they are secret: they are
+#: words like `production`, which a log may need.
 _SHORTEST_SECRET: Final = 16
 _CUT_WORD: Final = re.compile(rb"\A\S+")
 _ONE_WORD: Final = b"(one word that is too long to be shown: its end may be half a credential)"
@@ -62,8 +62,10 @@ class CommandTool:
         handed_on.setdefault("PATH", os.defpath)
         self._place = Place(folder, handed_on, leftovers)
         named = settings.get("env", ())
-        self._secrets = _long_first(handed_on.get(name, "") for name in named)
         self._handed = secrets_in_env(named, handed_on)
+        values = {handed_on.get(name, "").strip() for name in named}
+        long = (each for each in values if len(each) >= _SHORTEST_SECRET)
+        self._unlogged = (*long, *self._handed)
 
     def secrets_handed(self) -> tuple[str, ...]:
         """Return the secrets that `env` hands on."""
@@ -115,17 +117,8 @@ class CommandTool:
         credentials of the call: a program that fails often names the token that it used."""
         if not text:
             return text
-        for secret in self._secrets:
-            text = text.replace(secret, mask(secret))
-        return mask_text(mask_quoted(text, secrets_in([call.parameters, call.target])))
-
-
-def _long_first(values: Iterable[str]) -> list[str]:
-    """Return the values that may be secrets, the longest first.
-
-    If a short one was masked first, a longer one that contains it would no longer be found.
-    """
-    return sorted({each for each in values if len(each) >= _SHORTEST_SECRET}, key=len, reverse=True)
+        given = secrets_in([call.parameters, call.target])
+        return mask_text(mask_quoted(text, (*self._unlogged, *given)))
 
 
 def _whole_words(errors: bytes) -> bytes:

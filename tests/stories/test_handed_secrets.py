@@ -76,6 +76,31 @@ async def test_nobody_reads_a_secret_that_a_tool_was_handed_and_repeats(
     assert f"What stands: {masked} is still in force." in left.attention_why
 
 
+@pytest.mark.parametrize(
+    ("value", "repeated"),
+    [
+        (f"{TOKEN}\n", TOKEN),
+        (f" {TOKEN} ", TOKEN),
+        ("Bearer plain-looking-1", "plain-looking-1"),
+        ("first line\nanother line\n", "first line\nanother line"),
+    ],
+)
+async def test_a_secret_is_masked_as_a_tool_uses_it(
+    world: World, tmp_path: Path, value: str, repeated: str
+) -> None:
+    """Files and vaults end a value with a line break, and tools take that off."""
+    told = f"import json; print(json.dumps({{'wrote': {f'as {repeated}!'!r}}}))"
+    settings = {"execute": [sys.executable, "-c", told], "env": ["CRM_TOKEN"]}
+    environment = ENVIRONMENT | {"CRM_TOKEN": value}
+    world.toolbox.tools[SEND] = CommandTool(settings, tmp_path, environment, Leftovers(None))
+    await world.submits(MAIL, proposal_id="p1")
+    await world.approves("ana", "p1")
+
+    frame = (await world.proposal("p1")).frame
+    assert frame is not None
+    assert frame["value"]["wrote"] == f"as ‹secret, {len(repeated)} characters›!"
+
+
 class TakesSomeBack:
     """Says each time what stands still, and that is less each time."""
 

@@ -206,6 +206,20 @@ async def test_what_was_handed_on_to_it_is_told_nobody_however_it_looks(tmp_path
     assert "plain-looking" not in caplog.text + result.explanation
 
 
+async def test_a_short_secret_that_was_handed_on_is_masked_before_the_words_are_cut(
+    tmp_path, caplog
+):
+    """The log showed it whole, and the explanation what the cut had left of it."""
+    environment = os.environ | {"CRM_TOKEN": "plain-look"}
+    line = f"echo {'x' * 191} $CRM_TOKEN >&2; exit 10"
+    bench = Shell(line, tmp_path, environment, env=["CRM_TOKEN"])
+    with caplog.at_level(logging.INFO):
+        result = await call_tool(bench.tool, call(bench, "execute"))
+
+    assert "‹secret, 10 characters›" in caplog.text
+    assert "plain" not in caplog.text + result.explanation
+
+
 async def test_a_word_that_is_too_long_to_be_shown_is_told_of(tmp_path, caplog):
     result = await outcome_of("head -c 6000 /dev/zero | tr '\\0' x >&2; exit 1", tmp_path)
 
