@@ -9,6 +9,7 @@ the platform's id of the channel; `showing/placed.py` writes it, and it stays wi
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("signoff.surfaces")
 
 _PLACE: Final = "place"
+#: An id of Discord: a number of 64 bits.
+_NUMBER: Final = re.compile(r"[0-9]{1,20}")
 #: A card that has to be read first is shown again after this pause in seconds.
 _SOON_S: Final = 1.0
 
@@ -40,9 +43,13 @@ def left_in(card: Card, channel: str) -> str | None:
     What somebody wrote there that is no id as this channel has one counts as not known.
     """
     place = card.extra.get(_PLACE)
-    if not isinstance(place, str) or place.isdecimal() != channel.isdecimal():
+    if not isinstance(place, str) or _is_number(place) != _is_number(channel):
         return None
     return place if place != channel else None
+
+
+def _is_number(channel: str) -> bool:
+    return _NUMBER.fullmatch(channel) is not None
 
 
 def check_read(card: Card, channel: str, content: CardContent) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from lifecycle.ports import Transaction
 from tests.builders import MAIL, PROD
 from tests.fakes.discord_server.state import CHANNEL, OTHER_CHANNEL, Message
@@ -151,14 +153,19 @@ async def test_an_old_card_whose_proposal_has_ended_waits_for_no_reading(
     assert stage.server.cards(OTHER_CHANNEL) == []
 
 
-async def test_what_is_no_channel_in_its_row_keeps_a_card_from_nothing(stage: DiscordStage) -> None:
+@pytest.mark.parametrize(
+    "written", ["elsewhere", "9" * 5_000, "\u0663"], ids=["word", "long", "other digit"]
+)
+async def test_what_is_no_channel_in_its_row_keeps_a_card_from_nothing(
+    stage: DiscordStage, written: str
+) -> None:
     """Somebody wrote over the row: the card stands where it stood."""
     proposal_id, card = await in_window(stage)
     stage.server.reacts(BEN, card, CROSS)
 
     def written_over(tx: Transaction) -> None:
         (row,) = tx.cards.of(proposal_id)
-        tx.cards.put(replace(row, extra={**row.extra, "place": "elsewhere"}))
+        tx.cards.put(replace(row, extra={**row.extra, "place": written}))
 
     await stage.store.write(written_over)
     await stage.begins()
