@@ -59,6 +59,7 @@ class Writer:
         #: Why it stopped although it was not closed, None while it serves. Set on its thread.
         self.broken: str | None = None
         self._serving = self._loop.create_task(connection.run(self._serve), name="store writer")
+        self._serving.add_done_callback(self._answer_late)
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
         """Run `unit` and return its value once it is durable."""
@@ -81,6 +82,11 @@ class Writer:
         await asyncio.wait([self._serving])
         if not self._serving.cancelled():
             self._serving.exception()  # it was logged when it was raised
+
+    def _answer_late(self, serving: asyncio.Task[None]) -> None:
+        """Fail what was handed over while the thread was ending, after its last look."""
+        if not serving.cancelled():  # else the thread serves on
+            _reply_all(self._left_over())
 
     # -- on the connection's thread -------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bot.storage.job import Job
 from bot.storage.sqlite import SqliteStore
 from lifecycle.ports import StoreUnavailable, Transaction
 from tests.builders import a_proposal
@@ -116,6 +117,27 @@ async def test_what_was_not_committed_is_never_answered_as_done_even_if_no_error
     with pytest.raises(StoreUnavailable, match="The store stopped"):
         await store.write(lambda tx: None)
     assert await store.read(lambda tx: tx.flags.get("lost")) is None
+
+
+async def test_whoever_comes_while_the_store_is_stopping_is_answered(store: SqliteStore) -> None:
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    writer = store._writer
+    assert writer is not None
+
+    def comes(_: logging.LogRecord) -> bool:
+        """Be the caller who found it open before it broke, and hands over now."""
+        writer._jobs.put(Job(lambda tx: None, answer))
+        return True
+
+    log = logging.getLogger("signoff.storage")
+    log.addFilter(comes)
+    try:
+        with pytest.raises(StoreUnavailable, match="The store stopped"):
+            await store.write(lambda tx: tx.audit.connection.close())  # type: ignore[attr-defined]
+        with pytest.raises(StoreUnavailable, match="The store stopped"):
+            await asyncio.wait_for(answer, 5)
+    finally:
+        log.removeFilter(comes)
 
 
 def breaks(*_: Any) -> None:
