@@ -177,7 +177,8 @@ def _result(loaded: LoadedRule, answer: Any) -> RuleResult:
         return RuleResult(loaded.id, loaded.level)
     found = (answer,) if isinstance(answer, Finding) else answer
     if not (isinstance(found, tuple) and found and all(map(_is_finding, found))):
-        return _failed(loaded, f"answered with {type(answer).__name__}")
+        what = type(answer).__name__
+        return _failed(loaded, f"answered with {what}, and neither PASSED nor findings")
     return RuleResult(loaded.id, loaded.level, tuple(_levelled(loaded, each) for each in found))
 
 

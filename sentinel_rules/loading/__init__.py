@@ -17,7 +17,7 @@ from lifecycle.nearest import meant
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import RuleSettings
 from lifecycle.sentinel import LoadedRule, Rule, RuleCase
-from sentinel_rules.loading.discovery import RuleNotFound, guest_names, guests, own_rules, rule_in
+from sentinel_rules.loading.discovery import RuleNotFound, guest_names, guests, own_rules, rule_at
 from sentinel_rules.loading.settings import BadSettings, read_options
 from sentinel_rules.loading.shape import misshapen, names_a_place
 
@@ -161,7 +161,7 @@ def _known(
             problems.append(_problem(name, words))
             continue
         try:
-            classes[name] = rule_in(point.load(), name)
+            classes[name] = rule_at(point)
         except RuleNotFound as error:
             problems.append(_problem(name, f"{error} (in {point.value})."))
         except NOT_LOADED as error:

@@ -69,6 +69,16 @@ def guests(names: Collection[str]) -> Iterator[tuple[str, EntryPoint]]:
             yield point.name, point
 
 
+def rule_at(point: EntryPoint) -> type[Rule]:
+    """Return the rule that an entry point of another package names.
+
+    Raises RuleNotFound if it names none, and whatever the package raises while it is loaded.
+    """
+    if point.pattern.match(point.value) is None:  # importlib fails at it without saying why
+        raise RuleNotFound(f"{point.name} must name package.module or package.module:Class")
+    return rule_in(point.load(), point.name)
+
+
 def guest_names() -> frozenset[str]:
     """Return the names of all rules of other packages, configured or not."""
     return frozenset(point.name for point in entry_points(group=GROUP))

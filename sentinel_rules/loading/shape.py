@@ -6,9 +6,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pydantic import BaseModel
-
-from lifecycle.sentinel import RuleCase
+from lifecycle.sentinel import RuleCase, RuleOptions
 
 #: A class that lacks one of these is no rule.
 PARTS: Final = (
@@ -68,16 +66,23 @@ def _faults(rule: type[Any]) -> Iterator[str]:
     if not isinstance(rule.summary, str):
         yield "summary must be text"
     options = rule.Options
-    if not (inspect.isclass(options) and issubclass(options, BaseModel)):
+    if not (inspect.isclass(options) and issubclass(options, RuleOptions)):
         yield "Options must be a class that inherits RuleOptions"
     for part in ("passes", "fails"):
         yield from _faults_of_cases(part, getattr(rule, part))
     if not _takes(rule, ("options",)):
         yield "__init__ must take (self, options)"
     for part in ("applies_to", "check"):
-        found = inspect.getattr_static(rule, part)
-        if inspect.isfunction(found) and not _takes(found, ("self", *_ASKED_WITH)):
-            yield f"{part} must take (self, {', '.join(_ASKED_WITH)})"
+        yield from _faults_of_method(part, inspect.getattr_static(rule, part))
+
+
+def _faults_of_method(part: str, found: Any) -> Iterator[str]:
+    if inspect.isfunction(found) and not _takes(found, ("self", *_ASKED_WITH)):
+        yield f"{part} must take (self, {', '.join(_ASKED_WITH)})"
+    if inspect.iscoroutinefunction(found):
+        yield f"{part} must be plain: write def, not async def"
+    elif inspect.isgeneratorfunction(found) or inspect.isasyncgenfunction(found):
+        yield f"{part} must return its answer: write no yield in it"
 
 
 def _faults_of_cases(part: str, cases: Any) -> Iterator[str]:

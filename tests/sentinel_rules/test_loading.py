@@ -164,7 +164,11 @@ def answering(answer: Any, applies: Any = True) -> type[Any]:
             "a mail",
             "it should pass, and the rule finds house_late (Be earlier.)",
         ),
-        (None, "a mail", "finds rule_error (The rule house_law answered with NoneType,"),
+        (
+            None,
+            "a mail",
+            "finds rule_error (The rule house_law answered with NoneType, and neither PASSED",
+        ),
         (KeyError("x"), "a mail", "finds rule_error (The rule house_law raised KeyError,"),
     ],
 )
@@ -271,3 +275,15 @@ def test_a_package_that_cannot_be_loaded_stops_the_start(guest_folder: Path, mis
     (problem,) = problems_with(subject_present=hard())
 
     assert f"{missing} cannot be loaded (No module named '{missing}')" in problem
+
+
+@pytest.mark.parametrize("value", ["house_rules/subject_present.py", "house-rules.law", "a:b:c"])
+def test_an_entry_point_that_names_no_module_is_told_the_form(
+    guest_folder: Path, value: str
+) -> None:
+    installed(guest_folder, f"subject_present = {value}")
+
+    (problem,) = problems_with(subject_present=hard())
+
+    words = f"must name package.module or package.module:Class (in {value})."
+    assert problem == f"sentinel.subject_present: subject_present {words}"

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from lifecycle.sentinel import RuleCase, RuleOptions
 from lifecycle.verdict import PASSED, Finding
@@ -15,6 +16,24 @@ from sentinel_rules.loading.shape import PARTS
 
 PASSING = RuleCase("a mail")
 FAILING = RuleCase("a wrong mail", {"justification": "wrong"}, code="house_wrong")
+
+
+class Lenient(BaseModel):
+    """Settings that would take a misspelt key without a word."""
+
+    longest: int = 60
+
+
+async def awaited(self: Any, proposal: Any, facts: Any) -> Any:
+    return PASSED
+
+
+def yielding(self: Any, proposal: Any, facts: Any) -> Any:
+    yield PASSED
+
+
+async def yielding_late(self: Any, proposal: Any, facts: Any) -> Any:
+    yield PASSED
 
 
 def written(lacking: str = "", **changed: Any) -> type[Any]:
@@ -95,12 +114,17 @@ def test_a_module_without_any_such_class_is_told_what_a_rule_has() -> None:
         ("version", True, "version must be a whole number"),
         ("summary", 3, "summary must be text"),
         ("Options", object, "Options must be a class that inherits RuleOptions"),
+        ("Options", Lenient, "Options must be a class that inherits RuleOptions"),
         ("passes", PASSING, "passes must be a tuple: behind a single case stands a comma"),
         ("fails", {}, "fails must be a tuple of RuleCase, and is dict"),
         ("passes", ({"name": "a mail"},), "passes must hold RuleCase alone, and holds dict"),
         ("__init__", lambda self: None, "__init__ must take (self, options)"),
         ("applies_to", lambda self: True, "applies_to must take (self, proposal, facts)"),
         ("check", lambda self, proposal: PASSED, "check must take (self, proposal, facts)"),
+        ("check", awaited, "check must be plain: write def, not async def"),
+        ("applies_to", awaited, "applies_to must be plain: write def, not async def"),
+        ("check", yielding, "check must return its answer: write no yield in it"),
+        ("check", yielding_late, "check must return its answer: write no yield in it"),
     ],
 )
 def test_a_part_of_another_form_is_told_with_the_form_that_it_must_have(
