@@ -138,6 +138,6 @@ def _named_in(name: str, folder: Path) -> Any:
         return getattr(module_in(module_name, folder), class_name)
     except NOT_LOADED as error:
         raise ValueError(
-            f'"{name}" cannot be loaded ({not_loaded(error)}); write module:Class of an '
-            "installed module or of a file beside the config"
+            f'"{name}" cannot be loaded ({not_loaded(error)}): mend it, or write module:Class '
+            "of an installed module or of a file beside the config"
         ) from error

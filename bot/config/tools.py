@@ -56,7 +56,7 @@ def _read_tool(name: str, value: Any, folder: Path, problems: Problems) -> ToolP
     except ValueError as error:
         problems.add(parts, str(error))
     model = _model_of(value, parts, problems)
-    entry = read_as(model, value, parts, problems) if model else None
+    entry = read_as(model, _without_a_kind(value), parts, problems) if model else None
     if name in ALWAYS_BLOCKED and isinstance(value, dict) and value.get("tier") != Tier.BLOCK:
         problems.add(
             (*parts, "tier"), f"{name} is always BLOCK; no config may open it. Write tier: BLOCK"
@@ -79,11 +79,24 @@ def _model_of(value: Any, parts: Parts, problems: Problems) -> type[ToolEntry] |
     if kind not in list(ToolKind):
         words = f"{quoted(kind)} is no kind of tool" + nearest(str(kind), list(ToolKind))
         problems.add((*parts, "kind"), words)
-        known = {key for model in ENTRY_OF_KIND.values() for key in keys_of(model)}
+        known = _keys_of_all_kinds()
         for key in value.keys() - known:
             problems.add((*parts, key), "there is no such key" + nearest(key, known))
         return None
     return ENTRY_OF_KIND[ToolKind(kind)]
+
+
+def _without_a_kind(value: Any) -> Any:
+    """Return a tool that lacks its kind without what only a kind reads: else each of these keys is
+    told as unknown, and the kind never."""
+    if not isinstance(value, dict) or value.get("kind") or value.get("tier") == Tier.BLOCK:
+        return value
+    of_a_kind = _keys_of_all_kinds().difference(keys_of(ToolEntry))
+    return {key: item for key, item in value.items() if key not in of_a_kind}
+
+
+def _keys_of_all_kinds() -> set[str]:
+    return {key for model in ENTRY_OF_KIND.values() for key in keys_of(model)}
 
 
 def _capabilities(entry: ToolEntry, folder: Path, parts: Parts, problems: Problems) -> Capabilities:

@@ -125,7 +125,8 @@ async def _called(tool: Tool, call: Call) -> object:
 def result_of(tool: str, verb: str, receipt: object) -> CallResult:
     """Return the result for an answer that says done; an answer that is no receipt is `unknown`."""
     if not isinstance(receipt, Mapping):
-        return _unknown(f"{tool} answered with something that is no receipt.")
+        what = type(receipt).__name__
+        return _unknown(f"{tool} answered with {what}, and a receipt is a dict: it may be empty.")
     try:
         data = _written(dict(receipt))
         kept = _read_back(data)

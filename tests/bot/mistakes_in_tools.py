@@ -44,6 +44,12 @@ IN_TOOLS = {
         "not known here",
     ),
     "tool without kind": ("    kind: email\n", "", "tools.send-email", "send-email needs a kind"),
+    "tool without kind, with keys of one": (
+        "    kind: email\n",
+        '    class: "our_tools.crm:UpdateContact"\n    options: {region: eu}\n',
+        "tools.send-email",
+        "send-email needs a kind (email, webhook, command, python, agent)",
+    ),
     "BLOCK tool re-tiered": (
         "financial-transfer: {tier: BLOCK, action_type: transact}",
         "financial-transfer: {tier: CONFIRM, action_type: transact, kind: agent}",

@@ -143,6 +143,7 @@ def test_an_operator_reads_what_is_wrong_with_a_class_of_theirs(
         capabilities(entry, tmp_path)
 
     assert words in str(refused.value)
+    assert "): mend it, or write module:Class of " in str(refused.value)
     assert "hunter2" not in str(refused.value)
     assert not_loaded(ImportError("No module named x")) == "No module named x"
     assert "hunter2" not in not_loaded(ImportError("no key: password=hunter2hunter2"))

@@ -28,6 +28,14 @@ async def test_what_is_no_receipt_is_unknown(answer):
     assert (result.outcome, result.receipt) == (Outcome.UNKNOWN, None)
 
 
+@pytest.mark.parametrize(("answer", "kind"), [(None, "NoneType"), ("ok", "str"), ([{}], "list")])
+async def test_who_writes_a_tool_is_told_what_it_answered_in_place_of_a_receipt(answer, kind):
+    result = await call_tool(Answers(answer), CALL)
+
+    words = f"answered with {kind}, and a receipt is a dict: it may be empty."
+    assert result.explanation == f"staging-deploy {words}"
+
+
 @pytest.mark.parametrize(
     ("answer", "what", "kind"),
     [
