@@ -24,6 +24,7 @@ from bot.chat.discord.settings import DiscordSettings
 from bot.chat.discord.sparing import WAITED_S, Attempts, Limits
 from bot.chat.hearing.hearing import Hearing
 from bot.expected import StartFailed
+from bot.process.cancelling import ended
 from lifecycle.located import located
 
 log = logging.getLogger("signoff.discord")
@@ -247,11 +248,9 @@ class Supervisor:
             if start.done() and not start.cancelled():
                 start.result()
         finally:
-            for task in (start, watch):
-                task.cancel()
             self.client = None
             self._identified = client.identified
-            await asyncio.gather(start, watch, return_exceptions=True)
+            await ended(start, watch)
             await asyncio.shield(closed(client))
 
     async def _watch(self) -> None:
