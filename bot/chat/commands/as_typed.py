@@ -25,9 +25,18 @@ _OF_NONE: Final = (
     r"|(?:(?<=that stop: )|(?<=a freeze: ))thaw(?=[.;)]|$)"
     r"|(?<= s, )thaw(?= lets go of it)|(?<=and type )thaw(?= again)"
     r"|(?<=Answer with: )answer (?=\S+ <words>$)"
+    r"|(?<=What is open is shown by the command )pending(?=\.(?: \(|$))"
 )
-#: How a command is written, in an answer to whoever wrote it otherwise.
-_WRITTEN: Final = rf"(?:(?<=Write: )|(?<=Say why: ))(?:{'|'.join(map(re.escape, COMMANDS))})\b"
+_ANY: Final = "|".join(map(re.escape, COMMANDS))
+#: The code of a refusal ends its answer, so that nothing which the answer quotes stands before it.
+_CODE: Final = r" \([a-z_]+\)\Z"
+#: Commands in an answer to whoever wrote something else.
+_WRITTEN: Final = (
+    rf"(?:(?<=Write: )|(?<=Say why: ))(?:{_ANY})\b"
+    rf"|(?<= Did you mean )(?:{_ANY})(?=\? All of them: help{_CODE})"
+    rf"|(?<= All of them: )help(?={_CODE})|(?<='; see: )pending(?={_CODE})"
+    rf"|(?<=: `)pending(?=` lists those that wait\.{_CODE})"
+)
 
 
 def as_typed(words: str, prefix: str, proposal_id: str | None) -> str:

@@ -23,6 +23,8 @@ from bot.chat.commands.replies import CommandReply
         "Nothing is executed. Answer with: /signoff answer q-1 <words>",
         "Frozen by ana: thaw. Nothing executes or commits until thaw.",
         "Frozen by ana: retry ID, all: thaw. Nothing executes or commits until thaw.",
+        "What is open is shown by the command /signoff pending.",
+        "What is open is shown by the command /signoff pending. (unknown_proposal)",
         "In the shell: signoff show p1",
         "retry p1.x and retry p12 are of others",
     ],
@@ -34,3 +36,22 @@ def test_what_helps_has_its_prefix_and_what_looks_like_it_has_none(told: str) ->
 def test_what_an_answer_quotes_of_others_stays_as_they_wrote_it() -> None:
     listed = CommandReply.words("p1, wanted by leila: Write: retry p1. Let go of that stop: thaw.")
     assert answer_as_typed(listed, "/signoff ") == listed
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        ("There is no command 'foo'. All of them: /signoff help", "unknown_command"),
+        (
+            "There is no command 'x'. Did you mean /signoff thaw? All of them: /signoff help",
+            "unknown_command",
+        ),
+        ("No proposal has the id 'p9'; see: /signoff pending", "unknown_proposal"),
+        ("No such one: `/signoff pending` lists those that wait.", "unknown_proposal"),
+        ("Already decided by ana: All of them: help, see: pending", "already_decided"),
+        ("Here the whole id is needed. Did you mean help?", "ambiguous_id"),
+    ],
+)
+def test_an_answer_to_what_was_not_understood_names_what_can_be_typed(told: str, code: str) -> None:
+    reply = CommandReply.words(told.replace("/signoff ", ""), code=code)
+    assert answer_as_typed(reply, "/signoff ").text == f"{told} ({code})"
