@@ -118,6 +118,7 @@ class Commands:
 
     async def _thaw(self, rest: str, sender: Sender) -> CommandReply:
         if rest.strip():
+            await self.workflow.note_ignored("", sender, "unknown_command")
             return usage("thaw")
         return CommandReply.of(await self.workflow.thaw(sender))
 

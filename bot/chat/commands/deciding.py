@@ -42,7 +42,7 @@ class Deciding:
         given, word = split_id(rest)
         happened = {"happened": True, "did-not-happen": False}.get(word.lower())
         if not given or happened is None:
-            return usage("settle")
+            return await self._miswritten("settle", rest, sender)
         return await self._on_whole_id(given, sender) or CommandReply.of(
             await self.workflow.settle(given, sender, happened)
         )
@@ -55,7 +55,7 @@ class Deciding:
         """Answer the question of a refinement plan."""
         given, words = split_id(rest)
         if not given or not words:
-            return usage("answer")
+            return await self._miswritten("answer", rest, sender)
         return CommandReply.of(await self.workflow.answer_question(given, sender, words))
 
     async def _done(
@@ -68,7 +68,7 @@ class Deciding:
         """Carry out a command that takes a proposal's id and nothing else."""
         given = only_id(rest)
         if given is None:
-            return usage(command)
+            return await self._miswritten(command, rest, sender)
         return await self._on_whole_id(given, sender) or CommandReply.of(await do(given, sender))
 
     async def _decided(
@@ -81,7 +81,7 @@ class Deciding:
         """Carry out a decision; any but an approval must have a reason."""
         given, reason = split_id(rest)
         if not given:
-            return usage(command)
+            return await self._miswritten(command, rest, sender)
         if not reason and command != "approve":
             await self.workflow.note_ignored(given, sender, "reason_required")
             words = f"Say why: {command} {harmless(given[:64])} <reason>"
@@ -89,6 +89,11 @@ class Deciding:
         return await self._on_whole_id(given, sender) or CommandReply.of(
             await decide(given, sender, reason)
         )
+
+    async def _miswritten(self, command: str, rest: str, sender: Sender) -> CommandReply:
+        """Audit an act that cannot be read, and answer how it is written."""
+        await self.workflow.note_ignored(split_id(rest)[0], sender, "unknown_command")
+        return usage(command)
 
     async def _on_whole_id(self, given: str, sender: Sender) -> CommandReply | None:
         """Refuse and audit a part of an id; return None if the act may go on.

@@ -13,7 +13,18 @@ from bot.chat.commands.replies import Attached
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 
-_WORD: Final = re.compile(r"\s*([^\s{`@\"]{1,64})\s*")
+#: White space, and characters that nobody sees: those come along when words are copied, or from a
+#: keyboard. At the edge of a word they are no part of it.
+BLANK: Final = "".join(
+    chr(code)
+    for first, last in (
+        *((0x09, 0x0D), (0x1C, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0xAD, 0xAD), (0x1680, 0x1680)),
+        *((0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x2064), (0x2066, 0x2069)),
+        *((0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+    )
+    for code in range(first, last + 1)
+)
+_WORD: Final = re.compile(rf"[{BLANK}]*([^\s{{`@\"]{{1,64}})\s*")
 #: The quantifiers are possessive, so that a fence of blanks which is never closed is read once.
 _FENCE: Final = re.compile(r"\s*+```(?:json|JSON)?+[ \t]*+\n?+(.*?)```\s*+", re.DOTALL)
 _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
@@ -39,7 +50,7 @@ def typed(text: str) -> Typed:
     found = _WORD.match(text)
     if found is None:
         return Typed("", text)
-    return Typed(found[1].lower(), text[found.end() :])
+    return Typed(found[1].strip(BLANK).lower(), text[found.end() :])
 
 
 def is_stop(text: str) -> bool:
@@ -74,10 +85,9 @@ def tries_again(text: str) -> bool:
 
 
 def split_id(rest: str) -> tuple[str, str]:
-    """Split `<id> <words>`; both may be empty."""
-    given, _, words = rest.strip().partition(" ")
-    first, _, more = given.partition("\n")
-    return first, f"{more} {words}".strip() if more else words.strip()
+    """Split `<id> <words>` at any white space; both may be empty."""
+    given, *words = rest.strip(BLANK).split(maxsplit=1) or [""]
+    return given.strip(BLANK), words[0] if words else ""
 
 
 def inline_json(rest: str) -> str:

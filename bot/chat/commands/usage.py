@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bot.chat.commands.help import usage_of
 from bot.chat.commands.replies import CommandReply
+from bot.chat.commands.typed import split_id
 
 
 def only_id(rest: str) -> str | None:
     """Return the only word that was given, None if there is none or more than one."""
-    words = rest.split()
-    return words[0] if len(words) == 1 else None
+    given, more = split_id(rest)
+    return given if given and not more else None
 
 
 def usage(command: str) -> CommandReply:

@@ -16,12 +16,12 @@ import discord
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.help import COMMANDS
 from bot.chat.commands.replies import CommandReply
-from bot.chat.commands.typed import typed
+from bot.chat.commands.typed import BLANK, typed
 from bot.chat.discord.files import attached, file_payload
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.settings import PREFIX, SURFACE, DiscordSettings
-from bot.chat.hearing.notes import Notes
+from bot.chat.hearing.notes import EDITED, Notes
 from bot.chat.hearing.senders import sender_of, stranger
 from bot.chat.showing.answering import Answers
 from bot.chat.showing.aside import Asides
@@ -43,15 +43,15 @@ _WRITTEN: Final = frozenset(
 
 def command_text(content: str, me: int | None) -> str | None:
     """Return what stands behind `!` or the bot's mention, exactly as typed; None without one."""
-    bare = content.lstrip()
+    bare = content.lstrip(BLANK)
     if bare.startswith(PREFIX):
         return bare[len(PREFIX) :]
     if me is None:
         return None
-    found = re.search(rf"<@!?{me}>", content)
+    found = re.search(rf"<@!?{me}>(?:\s*[:,])*", content)
     if found is None:
         return None
-    before, after = content[: found.start()].strip(), content[found.end() :]
+    before, after = content[: found.start()].strip(BLANK), content[found.end() :]
     return after if not before else f"{before} {after.strip()}"
 
 
@@ -143,9 +143,13 @@ class TextCommands:
             self._aside(payload, self._say(payload, [Said(words)]))
 
     async def edited(self, event_id: str, payload: Mapping[str, Any]) -> None:
-        """Note that an edited command changes nothing: one audit row."""
+        """Note that an edited command changes nothing: one audit row, one note to a person."""
         sender = self.sender(payload, event_id)
         await self._workflow.note_ignored("", sender, "duplicate_event")
+        by_person = not payload["bot"] and not payload["webhook"]
+        told = by_person and is_command_word(str(payload.get("text") or ""))
+        if told and self._notes.first(sender.account, "edited", str(payload["message"])):
+            self._aside(payload, self._say(payload, [Said(EDITED)], named="e"))
 
     def _aside(self, payload: Mapping[str, Any], saying: Coroutine[Any, Any, None]) -> None:
         self._asides.begin(saying, to=str(payload["user"]))
@@ -180,7 +184,9 @@ class TextCommands:
         *,
         else_here: bool = False,
         document: Mapping[str, Any] | None = None,
+        named: str = "a",
     ) -> None:
+        """Post messages; with the same name, Discord takes those to one message for the same."""
         left, asked_in = list(enumerate(messages)), int(payload["channel"])
         places = [asked_in]
         if else_here and asked_in != self._rest.settings.channel:
@@ -194,7 +200,7 @@ class TextCommands:
                     text=each.text,
                     file=each.file(),
                     reply_to=int(payload["message"]) if first else None,
-                    nonce=f"a{number}{payload['message']}"[-25:],
+                    nonce=f"{named}{number}{payload['message']}"[-25:],
                 )
                 try:
                     await self._rest.send(outgoing, places[0])

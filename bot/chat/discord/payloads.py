@@ -120,5 +120,7 @@ def edit_payload(
         "message": str(about.message_id),
         "channel": str(about.channel_id),
         "user": str(author.get("id")),
+        "bot": bool(author.get("bot")),
         "webhook": "webhook_id" in data,
+        "text": text,
     }

@@ -9,6 +9,8 @@ from lifecycle.answers import Reply
 from lifecycle.ports import Clock
 from lifecycle.state import TERMINAL
 
+#: To whoever makes a command of a message, or another one, by an edit.
+EDITED: Final = "Edits change nothing: only what a message says at first is read. Write a new one."
 _SILENT_MS: Final = 600_000
 _MOST: Final = 4_096
 

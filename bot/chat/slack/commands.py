@@ -14,8 +14,8 @@ from typing import Any, Final
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.help import COMMANDS
 from bot.chat.commands.replies import Attached, CommandReply
-from bot.chat.commands.typed import typed
-from bot.chat.hearing.notes import Notes
+from bot.chat.commands.typed import BLANK, typed
+from bot.chat.hearing.notes import EDITED, Notes
 from bot.chat.hearing.senders import as_known_now
 from bot.chat.showing.answering import Answers
 from bot.chat.showing.aside import Asides
@@ -54,7 +54,9 @@ def said(event: Mapping[str, Any], me: str) -> Said | None:
     """Read an app_mention or message event; None if the bot is not spoken to."""
     if event.get("subtype") not in _TYPED:
         return None
-    found = re.match(rf"\s*<@{re.escape(me)}(?:\|[^>]*)?>[\s:,]*", str(event.get("text", "")))
+    found = re.match(
+        rf"[{BLANK}]*<@{re.escape(me)}(?:\|[^>]*)?>[\s:,]*", str(event.get("text", ""))
+    )
     if found is None or not event.get("ts"):
         return None
     return Said(
@@ -104,6 +106,13 @@ class SlackCommands:
         said = answer(reply, f"answer-{heard.ts}")
         answering = self._answered(heard, said, reply.document)
         await self._beside(heard.text, answering, heard.user or heard.bot)
+
+    def edited(self, heard: Said) -> None:
+        """Tell a person that the command which they wrote by an edit is not read."""
+        here = not heard.bot and heard.channel == self._rest.id
+        told = here and typed(heard.text).word in COMMANDS
+        if told and self._notes.first(heard.user, "edited", heard.ts):
+            self._asides.begin(self._rest.hint(heard.user, EDITED, heard.thread_ts), heard.user)
 
     async def _unknown_bot(self, heard: Said, sender: Sender) -> None:
         """Refuse an unnamed app, and tell it once: two bots must not answer each other for ever."""

@@ -282,6 +282,9 @@ class Listening:
         team = str(changed.get("team") or payload.get("team_id") or "")
         sender = await self._speaking.sender(str(changed["user"]), team, event_id)
         await self._workflow.note_ignored("", sender, "duplicate_event")
+        heard = said({"channel": payload["event"].get("channel"), **changed}, self._me.user)
+        if heard is not None:
+            self._commands.edited(heard)
 
     async def _deleted(self, _event_id: str, payload: Payload) -> None:
         event = payload["event"]

@@ -1,0 +1,101 @@
+"""What people type a little wrong on Discord is heard as they meant it, or answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import PROD
+from tests.fakes.discord_server.state import BOT
+from tests.fakes.discord_stage import ANA, LEILA, DiscordStage, until
+
+EDITED = "Edits change nothing"
+
+
+def told(stage: DiscordStage, words: str) -> list[str]:
+    return [text for text in stage.server.said() if words in text]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "!reject p1\tbecause",
+        "!reject p1\u00a0because",
+        "!reject\u00a0p1\u2003because of it",
+        "\u200b!reject p1 because",
+        "\ufeff !reject p1 because",
+        "!\u200breject p1\u200b because",
+        f"<@{BOT}>, reject p1 because",
+        f"<@{BOT}>: reject p1 because",
+        f"\u200b<@{BOT}> reject p1 because",
+    ],
+)
+async def test_a_stop_counts_whichever_blanks_are_typed_with_it(
+    stage: DiscordStage, typed: str
+) -> None:
+    await stage.proposes(PROD)
+    stage.server.says(ANA, typed)
+    assert (await stage.reaches("p1", "rejected")).explanation.startswith("because")
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("reject p1 because", "!reject p1 because"),
+        ("!rejct p1 because", "!reject p1 because"),
+        ("fine", f"<@{BOT}> approve p1"),
+        ("!reject p9 because", "!freeze all of it"),
+    ],
+)
+async def test_whoever_makes_a_command_by_an_edit_is_told_once_that_it_is_not_read(
+    stage: DiscordStage, first: str, then: str
+) -> None:
+    await stage.proposes(PROD)
+    message = stage.server.says(ANA, first)
+    await stage.quiet()
+    for edit in (then, f"{then} "):
+        stage.server.edits(message, edit)
+    await until(lambda: told(stage, EDITED), "the note to ana")
+    await stage.quiet()
+    assert len(told(stage, EDITED)) == 1
+    assert (await stage.proposal("p1")).state.value == "sentinel_approved"
+    assert await stage.audit("ignored", "duplicate_event")
+
+
+@pytest.mark.parametrize(
+    ("who", "then"), [(ANA, "! that is great"), (ANA, "fine, thanks"), (LEILA, "!reject p1 so")]
+)
+async def test_an_edit_of_talk_or_by_an_agent_is_not_answered(
+    stage: DiscordStage, who: str, then: str
+) -> None:
+    message = stage.server.says(who, "fine")
+    stage.server.edits(message, then)
+    await stage.quiet()
+    assert stage.server.said() == []
+
+
+@pytest.mark.parametrize(
+    "typed", ["!approve", "!settle p1 did\u2013not\u2013happen", "!retry p1 now", "!answer q1"]
+)
+async def test_an_act_that_cannot_be_read_is_answered_and_leaves_a_row(
+    stage: DiscordStage, typed: str
+) -> None:
+    stage.server.says(ANA, typed)
+    (row,) = await stage.ignored("unknown_command")
+    assert row["actor"] == {"kind": "person", "id": "ana"}
+    await until(lambda: told(stage, f"Write: {typed.split()[0]} "), "the answer")
+
+
+@pytest.mark.parametrize(
+    ("typed", "remedy"),
+    [
+        ("!rejct p1 so", "Did you mean !reject? All of them: !help (unknown_command)"),
+        ("!", "All of them: !help (unknown_command)"),
+        ("!reject p9 so", "see: !pending (unknown_proposal)"),
+        ("!show pppp", "`!pending\\` lists those that wait. (unknown_proposal)"),
+    ],
+)
+async def test_whoever_is_not_understood_is_told_what_they_can_type_here(
+    stage: DiscordStage, typed: str, remedy: str
+) -> None:
+    stage.server.says(ANA, typed)
+    await until(lambda: told(stage, remedy), "the answer")

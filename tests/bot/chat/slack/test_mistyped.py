@@ -1,0 +1,55 @@
+"""What people type a little wrong on Slack is heard as they meant it, or answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bot.chat.slack.counted import mention
+from tests.builders import PROD
+from tests.slack_stage import OnSlack, eventually, on_slack
+
+EDITED = "Edits change nothing"
+
+
+def told(slack: OnSlack) -> list[str]:
+    return [each for each in slack.hints() if EDITED in each]
+
+
+@pytest.mark.parametrize("how", ["mention", "slash"])
+@pytest.mark.parametrize(
+    "typed",
+    ["reject p1\tbecause", "reject p1\u00a0because", "\u200breject\u00a0p1\u200b because"],
+)
+async def test_a_stop_counts_whichever_blanks_are_typed_with_it(how: str, typed: str) -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        if how == "slash":
+            await slack.server.slash("UANA", typed)
+        else:
+            await slack.server.says("UANA", f"\u200b{mention(slack, typed)}")
+        await slack.stands("p1", "rejected")
+
+
+@pytest.mark.parametrize("first", ["rejct p1 because", None])
+async def test_whoever_makes_a_command_by_an_edit_is_told_once_that_it_is_not_read(
+    first: str | None,
+) -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        before = "reject p1 because" if first is None else mention(slack, first)
+        said, _ = await slack.server.says("UANA", before)
+        for words in ("reject p1 because", "reject p1 because of it"):
+            await slack.server.edits(said, mention(slack, words))
+        await eventually(lambda: told(slack), "the note to ana")
+        await slack.settles()
+        assert len(told(slack)) == 1
+        await slack.stands("p1", "sentinel_approved")
+
+
+@pytest.mark.parametrize("words", ["that is great", "fine"])
+async def test_an_edit_of_talk_is_not_answered(words: str) -> None:
+    async with on_slack() as slack:
+        said, _ = await slack.server.says("UANA", "fine")
+        await slack.server.edits(said, mention(slack, words))
+        await slack.settles()
+        assert slack.hints() == []
