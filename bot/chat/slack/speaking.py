@@ -5,11 +5,15 @@ Twin: `discord/hints.py`.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
+from functools import partial
+from typing import Final
 
 from bot.chat.commands.as_typed import as_typed
 from bot.chat.hearing.incoming import hint_of
 from bot.chat.hearing.notes import Notes
+from bot.chat.hearing.shown import when_heard
 from bot.chat.showing.aside import Asides
 from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.calls import LONGEST_WAIT_S
@@ -19,6 +23,12 @@ from bot.chat.slack.render import PREFIX
 from bot.chat.slack.rest import Rest
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Reply, Sender
+from lifecycle.workings.time_limits import within
+
+log = logging.getLogger("signoff.slack")
+
+#: Slack has at least so long to say who stops something, however long ago that was heard.
+_SAID_S: Final = 5.0
 
 
 class Speaking:
@@ -41,17 +51,30 @@ class Speaking:
     ) -> Sender:
         """Return who acted; raises SurfaceFailed if Slack cannot be asked.
 
-        Who stops something does not wait for the end of a long limit, which may last an hour: the
-        config tells whose account it is (ADR 0011).
+        Who stops something waits for that a minute at most, and not at all for the end of a longer
+        limit: then the config tells whose account it is (ADR 0011).
         """
         policy, accounts = self._desk.workflow.policy, self._desk.accounts
         team = team or self._me.team
+        asking = partial(accounts.sender, policy, user, team, event_id=event_id, place=place)
+        if not stops:
+            return await asking()
         try:
-            return await accounts.sender(policy, user, team, event_id=event_id, place=place)
+            # One limit after another, or a queue of other questions, may take longer than a minute.
+            async with within(max(_SAID_S, self._patience_s())):
+                return await asking()
+        except TimeoutError:
+            log.info("Slack did not say in time who stops something")
         except SurfaceFailed as failure:
-            if not stops or (failure.retry_after_s or 0) <= LONGEST_WAIT_S:
+            if (failure.retry_after_s or 0) <= LONGEST_WAIT_S and self._patience_s() > 0:
                 raise
-            return replace(accounts.named(policy, user, team), event_id=event_id, place=place)
+        return replace(accounts.named(policy, user, team), event_id=event_id, place=place)
+
+    def _patience_s(self) -> float:
+        """Return for how long the stop that is being processed may still wait, in seconds."""
+        now_ms, heard_ms = self._desk.clock.now_ms(), when_heard()
+        waited_ms = 0 if heard_ms is None else now_ms - heard_ms
+        return LONGEST_WAIT_S - max(0, waited_ms) / 1000
 
     async def hint(self, user: str, message_ts: str, reply: Reply | None) -> None:
         """Tell somebody, once, why what they did on a card had no effect."""

@@ -1,0 +1,96 @@
+"""A stop waits for a minute at most until Slack says who gave it; then the config tells that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.chat.slack import speaking
+from tests.bot.chat.slack.test_limited import a_mail, a_while
+from tests.fakes.slack_server.workspace import Message
+from tests.slack_stage import OnSlack, eventually, on_slack
+
+ROLL_BACK = "roll-back p1 wrong amount"
+
+
+async def stops(slack: OnSlack, card: Message, way: str) -> None:
+    """Let ben take back what was done, while Slack does not say who he is."""
+    before = len(slack.server.calls_of("users.info"))
+    if way == "slash":
+        await slack.server.slash("UBEN", ROLL_BACK)
+    elif way == "said":
+        await slack.server.says("UBEN", f"<@{slack.server.workspace.bot_user}> {ROLL_BACK}")
+    else:
+        await slack.server.presses("UBEN", card, "signoff_reject")
+        (form,) = await eventually(lambda: slack.server.calls_of("views.open"), "the form")
+        view = form.arguments["view"] | {"id": "V1"}
+        await slack.server.submits("UBEN", view, {"reason_text": "wrong amount"})
+    await eventually(lambda: len(slack.server.calls_of("users.info")) > before, "asked once")
+
+
+async def in_window(slack: OnSlack) -> Message:
+    card = await slack.proposes(**a_mail(1))
+    await slack.server.reacts("UANA", card.ts)
+    await slack.stands("p1", "executing")
+    return card
+
+
+async def stopped_after(slack: OnSlack, rounds: int) -> bool:
+    """Let so many rounds of ten seconds pass; say whether it was taken back."""
+    for _ in range(rounds):
+        await a_while(slack, 10)
+    return (await slack.world.proposal("p1")).state.value == "rolled_back"
+
+
+@pytest.mark.parametrize("way", ["slash", "said", "form"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "ratelimited", "retry_after_s": 20},  # again and again, which Slack may do
+        {"kind": "status", "status": 503},
+        {"kind": "error", "error": "internal_error"},
+        {"kind": "dropped"},
+    ],
+    ids=lambda fault: fault["kind"],
+)
+async def test_a_stop_is_carried_out_although_slack_says_of_nobody_who_they_are(
+    fault: dict[str, Any], way: str
+) -> None:
+    """It held for as long as that took, and took nothing back."""
+    async with on_slack() as slack:
+        card = await in_window(slack)
+        slack.server.fails("users.info", times=None, **fault)
+        await stops(slack, card, way)
+        assert await stopped_after(slack, rounds=10)
+        assert str((await slack.world.proposal("p1")).decided_by) == "person ben"
+
+
+async def test_a_stop_of_an_account_that_is_gone_counts_for_nothing_once_slack_says_so() -> None:
+    async with on_slack() as slack:
+        card = await in_window(slack)
+        slack.server.workspace.users["UBEN"].deleted = True
+        slack.server.fails("users.info", "status", status=503, times=2)
+        await stops(slack, card, "slash")
+        assert not await stopped_after(slack, rounds=10)
+
+
+async def test_a_stop_does_not_wait_behind_what_is_asked_about_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(**a_mail(1))
+        desk, listening = slack.surface.desk, slack.surface.listening
+        assert desk is not None
+        assert desk.me is not None
+        assert listening is not None
+        slack.server.hold("users.info")
+        await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: slack.server.waiting("users.info"), "asked about ana")
+        for limit in ("LONGEST_WAIT_S", "_SAID_S"):
+            monkeypatch.setattr(speaking, limit, 0.01)
+        asking = speaking.Speaking(desk, desk.me, listening.asides)
+        sender = await asking.sender("UBEN", "T1", "e1", stops=True)
+        assert (sender.id, sender.event_id) == ("ben", "e1")
+        assert len(slack.server.waiting("users.info")) == 1  # nothing was answered meanwhile
+        slack.server.release("users.info")
