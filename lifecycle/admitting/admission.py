@@ -24,6 +24,7 @@ from lifecycle.first_gate.gate import Accepted
 from lifecycle.llm.ingest import EnvelopeRefused
 from lifecycle.llm.witness import kept_in_trail
 from lifecycle.moment import Moment
+from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Cause, Identity, Proposal
 from lifecycle.proposers import proposer_of
@@ -61,7 +62,7 @@ def admit(
             return as_known(existing, moment)
         if accepted.tool.tier is Tier.BLOCK:
             return answer_of(_blocked(tx, moment, accepted, sender))
-        _meaning(tx, moment, accepted)
+        _meaning(tx, moment, accepted, sender)
         return _authorised(tx, moment, accepted, sender, raw)
     except Refused as error:
         return refuse(tx, moment, error, sender, raw)
@@ -85,7 +86,7 @@ def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender)
         return as_known(existing, moment)
     if accepted.tool.tier is Tier.BLOCK:
         return _would_be_blocked(accepted)
-    _meaning(tx, moment, accepted)
+    _meaning(tx, moment, accepted, sender)
     decision = _authority(tx, moment, accepted, sender)
     if decision.outcome is not AuthorityOutcome.ALLOW:
         error = Refused(decision.faults, retry_after_s=decision.retry_after_s)
@@ -176,10 +177,25 @@ def _may_tell(tx: Transaction, moment: Moment, flag: str, every_ms: int) -> bool
     return True
 
 
-def _meaning(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
-    faults = meaning.meaning_faults(accepted, moment.policy, moment.now_ms, tx.evidence.get)
+def _meaning(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> None:
+    """Raise Refused for what makes no sense.
+
+    That it had to wait for the bot, or for its platform to say whose it is, is no fault of its
+    sender: people see how old it is. But what nobody would look at is not begun so late, and what
+    would have expired meanwhile is too old to begin with.
+    """
+    now_ms, limits = moment.now_ms, moment.policy.limits
+    said_ms = max(sender.said_ms(now_ms), now_ms - limits.proposal_ttl_s * 1000)
+    as_heard_ms = said_ms if _asks_people(moment.policy, accepted) else now_ms
+    faults = meaning.meaning_faults(accepted, moment.policy, now_ms, tx.evidence.get, as_heard_ms)
     if faults:
         raise Refused(faults)
+
+
+def _asks_people(policy: Policy, accepted: Accepted) -> bool:
+    """Return whether it begins only if a person approves: by tier, and by no orchestrator."""
+    orchestrated = accepted.tier is Tier.PROPOSE and policy.orchestrator is not None
+    return accepted.quorum > 0 and (accepted.quorum_needs_people or not orchestrated)
 
 
 def _authority(

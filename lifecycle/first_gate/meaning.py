@@ -22,15 +22,21 @@ _MOST_FAULTS: Final = 32
 
 
 def meaning_faults(
-    accepted: Accepted, policy: Policy, now_ms: int, evidence_of: EvidenceOf
+    accepted: Accepted,
+    policy: Policy,
+    now_ms: int,
+    evidence_of: EvidenceOf,
+    said_ms: int | None = None,
 ) -> tuple[Fault, ...]:
     """Return every fault of step 6, `implausible_time` first; empty means that it makes sense.
 
     `now_ms` is ms UTC; `evidence_of` returns the recorded packet of an id, None where none is.
+    `said_ms` is when the document was heard, if it had to wait since: a time that could be meant
+    then can be meant, but what is over by now, or stale, is so.
     """
     document = accepted.document
     found = chain(
-        _time_faults(document, policy, now_ms),
+        _time_faults(document, policy, now_ms if said_ms is None else said_ms, now_ms),
         _window_faults(document, now_ms),
         _envelope_faults(document),
         _evidence_faults(document, policy, now_ms, evidence_of),
@@ -39,18 +45,20 @@ def meaning_faults(
     return tuple(islice(found, _MOST_FAULTS))
 
 
-def _time_faults(document: ProposalDocument, policy: Policy, now_ms: int) -> Iterator[Fault]:
+def _time_faults(
+    document: ProposalDocument, policy: Policy, said_ms: int, now_ms: int
+) -> Iterator[Fault]:
     skew_ms = policy.limits.clock_skew_s * 1000
     longest_ms = policy.limits.longest_window_s * 1000
     # A language model has no clock: without this one it would guess again and again.
     remedy = f"Is it in milliseconds? It is {now_ms} now."
-    if abs(document.ts_ms - now_ms) > skew_ms:
+    if _off_ms(document.ts_ms, said_ms, now_ms) > skew_ms:
         yield _implausible("ts_ms", f"within {skew_ms} ms of now", remedy)
     window = document.time_window
     if window is not None:
         far = f"within {longest_ms} ms of now"
         for key in ("valid_from_ms", "valid_until_ms"):
-            if abs(getattr(window, key) - now_ms) > longest_ms:
+            if _off_ms(getattr(window, key), said_ms, now_ms) > longest_ms:
                 yield _implausible(f"time_window.{key}", far, remedy)
         if window.valid_until_ms - window.valid_from_ms > longest_ms:
             yield _implausible("time_window", f"at most {longest_ms} ms long", "Shorten it.")
@@ -60,6 +68,11 @@ def _time_faults(document: ProposalDocument, policy: Policy, now_ms: int) -> Ite
     if asked is not None and (asked.window_s or 0) > policy.limits.longest_window_s:
         longest_s = f"at most {policy.limits.longest_window_s} s"
         yield _implausible("rollback_semantics.window_s", longest_s, "Is it in seconds?")
+
+
+def _off_ms(at_ms: int, said_ms: int, now_ms: int) -> int:
+    """Return by how many ms a time lies before the document was said, or after now; 0 between."""
+    return max(said_ms - at_ms, at_ms - now_ms, 0)
 
 
 def _implausible(path: str, required: str, remedy: str) -> Fault:

@@ -145,6 +145,32 @@ async def test_a_stop_does_not_wait_for_the_end_of_a_long_limit(way: str) -> Non
         await slack.stands("p2", "executing")
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_proposal_that_waited_for_a_long_limit_is_no_older_than_when_it_was_heard(
+    *, restarted: bool
+) -> None:
+    """It was refused as `implausible_time`: its agent was told that its clock was wrong."""
+    async with on_slack() as slack:
+        limit = slack.server.fails("users.info", "ratelimited", retry_after_s=1_800, times=None)
+        before = len(slack.server.calls_of("users.info"))
+        await slack.server.proposes("ULEILA", slack.document(**a_mail(1)))
+        stale = slack.document(**a_mail(2), ts_ms=slack.world.clock.now_ms() - 700_000)
+        await slack.server.proposes("ULEILA", stale)
+        await eventually(lambda: len(slack.server.calls_of("users.info")) > before, "asked once")
+        limit.times = 0
+        if restarted:
+            await slack.closes()
+            slack.world.clock.advance(1_801)
+            await slack.restarts()
+        else:
+            slack.world.clock.advance(1_801)
+
+        await slack.stands("p1", "sentinel_approved")
+        await slack.settles()
+        refused = await slack.world.audit("refused")
+        assert [each["reason"] for each in refused] == ["implausible_time"]  # which is what p2 is
+
+
 async def test_a_short_limit_is_waited_for_by_a_stop_as_well() -> None:
     """Slack then says of a deactivated account that it is one, and the ❌ counts for nothing."""
     async with on_slack() as slack:
