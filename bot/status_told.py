@@ -16,7 +16,7 @@ from bot.chat.cards.spans import moment_words
 from bot.clocks.told import clock_behind
 from bot.config import Config
 from bot.config.surfaces import choose
-from bot.storage.remedies import read_only
+from bot.storage.read_only import read_only
 from bot.storage.stop_lines import stops_in
 from bot.surfaces_kept import kept_health, served_names
 from bot.views import count_pending

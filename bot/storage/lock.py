@@ -84,10 +84,15 @@ class FileLock:
         return descriptor
 
     def release(self) -> None:
-        """Release the lock; do nothing if it is not held."""
+        """Release the lock; do nothing if it is not held.
+
+        On a disk that takes nothing any more the file keeps its number, which means nothing without
+        the lock.
+        """
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
-            os.ftruncate(descriptor, 0)
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
             os.close(descriptor)
 
     def let_go_in_copy(self) -> None:

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from bot.storage.read_only import read_only
+
 #: How many files an open database needs: itself, its journal or log, their index, and the folder.
 _FILES: Final = 4
 #: How long a path SQLite takes, in bytes: 512 less the end of its journal's name.
@@ -48,6 +50,8 @@ def remedy(error: Exception, path: Path | None = None) -> str:
                 "verify what is left, and bring a copy back with: signoff restore FILE. Make "
                 "copies with: signoff backup FILE"
             )
+        case sqlite3.SQLITE_IOERR if path is not None and read_only(path):
+            return _closed(path)
         case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_FULL:
             return " If its disk is full, free some of it; else the disk itself may be failing."
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
@@ -106,13 +110,6 @@ def closed_to_its_owner(path: Path) -> Path | None:
             with suppress(OSError):
                 return folder if folder.stat().st_uid == os.geteuid() else None
     return None
-
-
-def read_only(database: Path) -> bool:
-    """Return True if the disk of the database is mounted read-only."""
-    with suppress(OSError):
-        return bool(os.statvfs(database).f_flag & os.ST_RDONLY)
-    return False
 
 
 def _is_of_another(path: Path) -> bool:

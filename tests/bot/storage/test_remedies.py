@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -19,6 +20,7 @@ from bot.storage import CannotOpen, open_reader, open_store
 from bot.storage.connection import open_plain
 from bot.storage.copies import back_up, bring_back
 from bot.storage.lock import FileLock, path_of_lock
+from bot.storage.read_only import read_only
 from bot.storage.remedies import remedy
 from bot.storage.sqlite import SqliteStore
 from lifecycle.ports import ProposalStore
@@ -183,3 +185,38 @@ async def test_a_path_that_is_too_long_for_sqlite_is_named_as_that(tmp_path: Pat
     await (await SqliteStore.open(longest)).close()
     with pytest.raises(CannotOpen, match=r"no path of more than 504 bytes: put it higher up\.$"):
         await SqliteStore.open(folder / f"{longest.name}d")
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [(b"rw,errors=remount-ro,emergency_ro", True), (b"rw,errors=remount-ro", False)],
+)
+async def test_a_disk_that_stopped_writing_after_an_error_is_read_only_though_it_is_mounted_rw(
+    database: Path, tmp_path: Path, options: bytes, found: bool
+) -> None:
+    """From Linux 6.15 on ext4 does so; `status` found nothing wrong, and the bot had no way to
+    say that it could write nothing."""
+    device, mounts = database.stat().st_dev, tmp_path / "mountinfo"
+    numbers = f"{os.major(device)}:{os.minor(device)}".encode()
+    other = b"27 1 253:9 / / rw,relatime - ext4 /dev/vdz rw,emergency_ro\n"
+    ours = b"43 27 %s / /srv rw,relatime - ext4 /dev/vda " % numbers
+    mounts.write_bytes(other + ours + options + b"\n")
+
+    assert read_only(database, mounts) is found
+
+
+def test_a_lock_is_released_on_a_disk_that_takes_nothing_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of a bot on such a disk was told as an error that nobody knows."""
+
+    def refuses(_descriptor: int, _size: int) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    lock = FileLock(tmp_path / "signoff.db")
+    lock.take()
+    with monkeypatch.context() as failing:
+        failing.setattr(os, "ftruncate", refuses)
+        lock.release()
+
+    FileLock(tmp_path / "signoff.db").take()
