@@ -33,6 +33,7 @@ from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind, Proposal, Verb
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
+from lifecycle.stops.lost_stops import cut_off
 from lifecycle.stops.spooling import Spooled, carry_out, give_up, log, said_of, unavailable
 from lifecycle.verdict import Verdict
 from lifecycle.world import World
@@ -97,6 +98,10 @@ class Acting:
             if force is Force.STOPS and people_behind(act):
                 return await self._kept(replace(act, given_at_ms=act.heard_at_ms), error)
             return unavailable(act.proposal_id, error)
+        except asyncio.CancelledError:
+            if force is Force.STOPS and people_behind(act):
+                cut_off(self.spooled, replace(act, given_at_ms=act.heard_at_ms))
+            raise
         return await self._followed(led_to, opens=not force.holds)
 
     def as_heard(self, act: Act) -> Act:

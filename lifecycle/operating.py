@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,6 +14,7 @@ from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, refuse_repeated
 from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.stops.lost_stops import cut_off
 from lifecycle.stops.spooling import unavailable
 from lifecycle.world import World
 
@@ -58,6 +60,10 @@ class Operating:
             except StoreUnavailable as error:
                 kept = replace(act, given_at_ms=act.heard_at_ms)
                 return self.acting.spooled.keep_freeze(kept, error)
+            except asyncio.CancelledError:
+                kept = replace(act, given_at_ms=act.heard_at_ms)
+                cut_off(self.acting.spooled, kept, freezes=True)
+                raise
 
     async def thaw(self, sender: Sender) -> Reply:
         """Lift the freeze, and let go of freezes that could not be processed for a minute.

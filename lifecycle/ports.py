@@ -248,6 +248,9 @@ class Spool(Protocol):
     def keep(self, stop: Mapping[str, Any]) -> None:
         """Append one stop and force it to disk; raises OSError, and then nothing of it is kept."""
 
+    def keep_all(self, stops: Sequence[Mapping[str, Any]]) -> None:
+        """Append these stops as one; raises OSError, and then none of them is kept."""
+
     def kept(self) -> Sequence[Mapping[str, Any]]:
         """Return the stops that wait, oldest first; raises OSError."""
 

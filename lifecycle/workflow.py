@@ -35,7 +35,8 @@ from lifecycle.people.withdrawing import withdraw
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.questions import answer_question
-from lifecycle.stops.spooling import Spooled, spool_again, unavailable
+from lifecycle.stops.spooling import Spooled, unavailable
+from lifecycle.stops.unspooled import spool_again
 from lifecycle.text.masking import plain_words
 from lifecycle.world import Law, World
 
@@ -291,9 +292,7 @@ class Workflow:
 
     async def shut_down(self, grace_s: float = 8.0) -> None:
         """Take no new work; give calls under way `grace_s` seconds to end, then cut them off.
-
-        A second call, for what a job has begun meanwhile, gives no more time than the first did.
-        """
+        A second call, for what a job has begun meanwhile, gives no more time than the first did."""
         self.world.ending = True
         spool_again(self.world)
         self._end_s = min(self._end_s, asyncio.get_running_loop().time() + grace_s)

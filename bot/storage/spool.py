@@ -89,10 +89,18 @@ class FileSpool:
         Raises OSError if the stop cannot be kept, also if another process holds the file too long;
         then no half of it is left.
         """
-        named = {**stop, OF: self._database} if self._database is not None else stop
+        self.keep_all([stop])
+
+    def keep_all(self, stops: Sequence[Mapping[str, Any]]) -> None:
+        """Append these stops by one write, as `keep` does. Raises OSError if not all can be kept;
+        then none is."""
+        if not stops:
+            return
+        of = {OF: self._database} if self._database is not None else {}
+        lines = b"".join(dump({**stop, **of}).encode() + b"\n" for stop in stops)
         own_folder(self.path.parent)
         with self._alone():
-            self._with_room(lambda: self._keep(named))
+            self._with_room(lambda: self._keep(lines))
 
     def _with_room(self, write: Callable[[], None]) -> None:
         try:
@@ -103,12 +111,12 @@ class FileSpool:
             self._reserve.unlink()
             write()
 
-    def _keep(self, stop: Mapping[str, Any]) -> None:
+    def _keep(self, lines: bytes) -> None:
         is_new = not self.path.exists()
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         descriptor = os.open(self.path, flags, 0o600)
         try:
-            self._append(descriptor, dump(stop).encode() + b"\n")
+            self._append(descriptor, lines)
         finally:
             os.close(descriptor)
         if is_new:
@@ -201,12 +209,12 @@ class FileSpool:
             own_folder(self.path.parent)
             write_whole(self._reserve, bytes(_ROOM_BYTES))
 
-    def _append(self, descriptor: int, line: bytes) -> None:
+    def _append(self, descriptor: int, lines: bytes) -> None:
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            line = b"\n" + line
+            lines = b"\n" + lines
         try:
-            if os.write(descriptor, line) < len(line):
+            if os.write(descriptor, lines) < len(lines):
                 raise OSError(f"{self.path} took only a part of a line")
             os.fsync(descriptor)
         except OSError:

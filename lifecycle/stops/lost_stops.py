@@ -1,14 +1,32 @@
-"""Tells of stops that neither the store nor the spool has taken when the bot ends."""
+"""Keeps and tells of stops that the store has not taken when the bot ends."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from lifecycle.stops.spooling import is_freeze, said_of, spool_again
+from lifecycle.people.acts import Act
+from lifecycle.stops.spooling import Spooled, is_freeze, log, said_of
+from lifecycle.stops.unspooled import spool_again
 from lifecycle.text.masking import mask_text
 from lifecycle.world import World
 
 _SHOWN_ID: Final = 64
+
+
+def cut_off(spooled: Spooled, act: Act, *, freezes: bool = False) -> None:
+    """Take a stop for the spool on which the store has not answered when the bot ends, as on a disk
+    that hangs. `act` has the time at which it was given.
+
+    It is logged at once, for the spool may be on the same disk. If the store has taken it after
+    all, it refuses it as repeated after the next start.
+    """
+    stop = spooled.line(act, freezes=freezes)
+    spooled.world.unspooled.append(stop)
+    words = (
+        "the store had not confirmed %s when the bot ended: see after the next start whether it "
+    )
+    log.error(words + "counts, and give it again if not", _named(stop))
 
 
 def tell_of_lost_stops(world: World) -> None:
@@ -18,11 +36,13 @@ def tell_of_lost_stops(world: World) -> None:
     """
     spool_again(world)
     for stop in world.unspooled:
-        of = "the freeze" if is_freeze(stop) else f"the stop of {said_of(stop)[:_SHOWN_ID]!r}"
-        by = f"{stop['kind']} {stop['id']}" if stop["id"] else repr(stop["account"])
         world.troubles.say_once(
-            mask_text(
-                f"{of} by {by} could be written nowhere and is lost with this process: give it "
-                "again after the next start"
-            )
+            f"{_named(stop)} could be written nowhere and is lost with this process: give it again "
+            "after the next start"
         )
+
+
+def _named(stop: Mapping[str, Any]) -> str:
+    of = "the freeze" if is_freeze(stop) else f"the stop of {said_of(stop)[:_SHOWN_ID]!r}"
+    by = f"{stop['kind']} {stop['id']}" if stop["id"] else repr(stop["account"])
+    return mask_text(f"{of} by {by}")

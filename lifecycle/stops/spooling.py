@@ -19,6 +19,7 @@ from lifecycle.people.acts import Act, Reviewed, note_ignored, refuse_repeated
 from lifecycle.people.membership import heir_of
 from lifecycle.ports import RowRefused, RowUnreadable, StoreUnavailable, Transaction
 from lifecycle.proposal import ActorKind, Identity
+from lifecycle.stops.unspooled import spool_again
 from lifecycle.text.masking import harmless, mask_text, plain_words
 from lifecycle.world import World
 
@@ -56,17 +57,16 @@ class Spooled:
 
     def keep(self, act: Act, error: StoreUnavailable) -> tuple[Mapping[str, Any], Reply]:
         """Hold the proposal, keep the stop on disk, else in memory; return its line and a reply."""
-        stop = self._line(act)
+        stop = self.line(act)
         kept = self._put(stop)
         words = _kept_words(error) if kept else _IN_MEMORY
         return stop, Reply(words, None if kept else "audit_unavailable", act.proposal_id)
 
     def keep_freeze(self, act: Act, error: StoreUnavailable) -> Reply:
         """Hold everything and keep the freeze on disk, else in memory (ADR 0023)."""
-        kept = self._put({**self._line(act), _FREEZES: True})
-        return Reply(
-            _kept_words(error) if kept else _IN_MEMORY, None if kept else "audit_unavailable"
-        )
+        kept = self._put(self.line(act, freezes=True))
+        words = _kept_words(error) if kept else _IN_MEMORY
+        return Reply(words, None if kept else "audit_unavailable")
 
     def _put(self, stop: Mapping[str, Any]) -> bool:
         """Hold first, then write; return False if the stop is in memory alone."""
@@ -100,7 +100,7 @@ class Spooled:
             if is_freeze(stop) and _key(stop) in keys:
                 self.settled(stop)
 
-    def _line(self, act: Act) -> dict[str, Any]:
+    def line(self, act: Act, *, freezes: bool = False) -> dict[str, Any]:
         """Return the line that is kept of a stop. `heir`, who has the account by now, may be who
         gives it. By the event id the store knows what it has heard before."""
         identity, heir = act.sender.identity, heir_of(act)
@@ -117,6 +117,7 @@ class Spooled:
             "found_late": act.found_late,
             "at_ms": act.given_at_ms,
             "bare": act.card is not None and not act.reason,
+            **({_FREEZES: True} if freezes else {}),
         }
 
     def waiting(self) -> list[Mapping[str, Any]]:
@@ -194,16 +195,6 @@ def _tell_of_no_effect(tx: Transaction, moment: Moment, kept: Mapping[str, Any],
         f"{why}"
     )
     announce(tx, moment, f"spooled:{sender.event_id}:{proposal_id}:{act.given_at_ms}", words)
-
-
-def spool_again(world: World) -> None:
-    """Write to the spool the stops that neither the store nor the spool could take before."""
-    while world.unspooled:
-        try:
-            world.spool.keep(world.unspooled[0])
-        except OSError:
-            return
-        del world.unspooled[0]
 
 
 def held_words(world: World) -> str | None:

@@ -16,6 +16,10 @@ class MemorySpool:
     def keep(self, stop: Mapping[str, Any]) -> None:
         self.stops.append(stop)
 
+    def keep_all(self, stops: Sequence[Mapping[str, Any]]) -> None:
+        for stop in stops:
+            self.keep(stop)
+
     def kept(self) -> Sequence[Mapping[str, Any]]:
         return list(self.stops)
 

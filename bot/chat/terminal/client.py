@@ -70,6 +70,8 @@ class TerminalClient:
         self._screen = screen
         self._commands = TerminalCommands(commands, folders, lambda: secrets.token_hex(4))
         self._works: set[asyncio.Task[Any]] = set()
+        #: The stop that is handed out and not begun yet, if there is one.
+        self._handed_out: tuple[Said, ...] = ()
 
     async def run(self, lines: Input) -> None:
         """Process lines to the end of the input; also ends if nobody reads the answers."""
@@ -86,6 +88,11 @@ class TerminalClient:
             why = error.strerror or str(error)
             log.warning("the terminal is gone (%s): what is typed from here on is not read", why)
             await self._unanswered(await ahead.close())
+        except asyncio.CancelledError:
+            # The process ends. What was heard held until now, and nobody would give it again.
+            for stop in (*self._handed_out, *await ahead.close()):
+                self._world.background.spawn(self._run(stop))
+            raise
         finally:
             await ahead.close()
             for work in self._works:
@@ -98,6 +105,7 @@ class TerminalClient:
 
     async def answer(self, command: Said) -> None:
         """Answer one command, then finish what it set in motion. Raises OSError if nobody reads."""
+        self._handed_out = (command,) if command.event_id is not None else ()
         async with self._delivery.held():
             work = self._begun(self._run(command))
             if await self._ended(work):
@@ -148,6 +156,7 @@ class TerminalClient:
 
         If it was a stop, its hold stays after such a mistake, until a person lets go of that.
         """
+        self._handed_out = ()
         try:
             reply = await self._commands.run(command)
         except Exception as error:

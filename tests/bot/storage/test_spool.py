@@ -43,6 +43,19 @@ def test_stops_are_kept_in_order_across_processes(path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_several_stops_are_handed_to_the_disk_by_one_write(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that hangs as the process ends answers to no second one."""
+    spool, handed = FileSpool(path), list[int]()
+    monkeypatch.setattr(os, "fsync", lambda _: handed.append(len(path.read_bytes().splitlines())))
+
+    spool.keep_all(STOPS)
+
+    assert handed[0] == len(STOPS)
+    assert FileSpool(path).kept() == STOPS
+
+
 def test_a_stop_is_forced_to_disk_before_it_counts_as_kept(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
