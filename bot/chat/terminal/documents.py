@@ -10,6 +10,7 @@ from bot.chat.terminal.unclosed import (
     begins_document,
     document_in,
     says_nothing,
+    seen,
     text_of,
     unclosed,
 )
@@ -83,7 +84,7 @@ class Heard:
         while (more := await self._lines.next(within=True)) is not None:
             text = text_of(more)
             if begins_document(text):
-                return line + b"\n" + more, text.lstrip()
+                return line + b"\n" + more, seen(text)
             if not says_nothing(text):
                 self._back = more
                 break
@@ -107,7 +108,7 @@ class Heard:
             if found is not None:
                 await _fed(found, part)
             elif document == "":  # nothing but blanks so far
-                found = await _looked_through(text_of(part).lstrip())
+                found = await _looked_through(seen(text_of(part)))
             goes_on = self._lines.amid
         return Said(bytes(held), closed=found is None or not found.open)
 

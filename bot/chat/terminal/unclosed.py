@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from bot.chat.cards.letters import invisible
 from bot.chat.commands.typed import typed
 from bot.chat.terminal.speakers import named
 
@@ -74,26 +75,38 @@ def text_of(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
 
+def seen(text: str) -> str:
+    """Return a text from its first character on that somebody can see.
+
+    A document that begins with one that nobody sees is refused. But it is a document: whoever wrote
+    that in front of it must not have its lines taken for commands of the person who pastes it.
+    """
+    shown = (at for at, char in enumerate(text) if not (char.isspace() or invisible(char)))
+    return text[next(shown, len(text)) :]
+
+
 def says_nothing(text: str) -> bool:
     """Say whether a line is empty or a comment."""
-    return not text.strip() or text.lstrip().startswith("#")
+    bare = seen(text)
+    return not bare or bare.startswith("#")
 
 
 def document_in(text: str) -> str | None:
-    """Return the text behind a command that takes a document, None for any other line.
+    """Return what is seen behind a command that takes a document, None for any other line.
 
     The line is split as it is when it is carried out, so that both always agree on what is a
-    document.
+    document. What only looks like such a command has one as well, and is then no command.
     """
     if says_nothing(text):
         return None
-    word, rest = typed(named(text)[1])
-    return rest if word in TAKE_DOCUMENTS else None
+    word, rest = typed(seen(named(seen(text))[1]))
+    looks_like = "".join(char for char in word if not invisible(char))
+    return seen(rest) if looks_like in TAKE_DOCUMENTS else None
 
 
 def begins_document(text: str) -> bool:
     """Say whether a line begins the document of a command that stands alone on the line before."""
-    return text.lstrip().startswith((*_BEGIN, "@"))
+    return seen(text).startswith((*_BEGIN, "@"))
 
 
 def unclosed(document: str) -> Unclosed | None:

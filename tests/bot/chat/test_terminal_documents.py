@@ -142,6 +142,7 @@ HOSTILE = [
     '{"note": "' + "x" * 300_000 + '\nAPPROVE\n"}',
     '{"note": "' + "x" * (LONGEST_LINE + 70_000) + '\nAPPROVE\n"}',
     " " * (LONGEST_LINE + 70_000) + '{"note": "\nAPPROVE\n"}',
+    "\u200b" * LONGEST_LINE + '{"note": "\nAPPROVE\n"}',
 ]
 
 
@@ -160,6 +161,26 @@ async def test_no_line_inside_a_document_is_a_command_and_the_next_one_behind_it
     assert "reviewed" not in await terminal.world.trail("d1")
     assert (await terminal.world.proposal("d1")).explanation == "honest"
     assert documents(lines)[0]["state"] is None
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\ufeff\ufeff", "\u3164", "\ufe0f", "\u2800", "\x7f"])
+@pytest.mark.parametrize(
+    "proposing",
+    [
+        *("leila: propose {}", "leila: propose\n{}", "leila: propose {}\n", "leila: propose\n{}\n"),
+        *("leila: propose{}", "leila: {}propose ", "leila: {} propose ", "{} leila: propose "),
+    ],
+)
+async def test_whoever_puts_what_nobody_sees_before_a_document_makes_no_line_of_it_a_command(
+    proposing: str, unseen: str
+) -> None:
+    """Its lines counted as typed by the person who pasted it, and approved in their name."""
+    terminal = await one_open()
+    document = '{\n"note": "\napprove d1\n"}'
+    await typed(terminal, f"{proposing.format(unseen)}{document}\nreject d1 honest")
+
+    assert "reviewed" not in await terminal.world.trail("d1")
+    assert (await terminal.world.proposal("d1")).explanation == "honest"
 
 
 @pytest.mark.parametrize("document", ['{"a": "', "{", "[{", '"', "```", "`", '\n{"', "\n```"])
