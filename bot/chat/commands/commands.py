@@ -9,7 +9,7 @@ from bot.chat.commands.deciding import Deciding
 from bot.chat.commands.help import COMMANDS
 from bot.chat.commands.looking import Looking
 from bot.chat.commands.replies import Attached, CommandReply
-from bot.chat.commands.typed import as_bytes, document_bytes, inline_json, typed
+from bot.chat.commands.typed import BLANK, as_bytes, document_bytes, inline_json, typed
 from bot.chat.commands.usage import usage
 from lifecycle.answers import Answer, Sender
 from lifecycle.errors import GovernanceError, Refused
@@ -117,7 +117,7 @@ class Commands:
         return CommandReply.of(await self.workflow.freeze(rest.strip(), sender))
 
     async def _thaw(self, rest: str, sender: Sender) -> CommandReply:
-        if rest.strip():
+        if rest.strip(BLANK):
             await self.workflow.note_ignored("", sender, "unknown_command")
             return usage("thaw")
         return CommandReply.of(await self.workflow.thaw(sender))

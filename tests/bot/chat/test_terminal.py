@@ -25,6 +25,8 @@ AUTO = {"orchestrator": "nour", "auto_approval_tiers": frozenset({Tier.PROPOSE})
         ("leila: propose {}", "leila", "propose {}"),
         ("  ben :approve p1", "ben", "approve p1"),
         ("crm-sensor: evidence {}", "crm-sensor", "evidence {}"),
+        ("\ufeff\ufeffben: reject p1 so", "ben", "reject p1 so"),
+        ("\u200b ben\u200b: reject p1 so", "ben", "reject p1 so"),
         ("approve p1", "ana", "approve p1"),
         ('propose {"a": 1}', "ana", 'propose {"a": 1}'),
         ('propose {"url":"http://x"}', "ana", 'propose {"url":"http://x"}'),
@@ -106,13 +108,14 @@ async def test_a_line_is_finished_with_its_call_before_the_next_is_read() -> Non
     assert "closes 2026-03-02 12:15:00 UTC (in 15 min)" in shown
 
 
-async def test_what_cannot_begin_now_is_not_waited_for() -> None:
+@pytest.mark.parametrize("thaw", ["thaw", "thaw \u200b", "\ufeffthaw\u00a0"])
+async def test_what_cannot_begin_now_is_not_waited_for(thaw: str) -> None:
     terminal = a_terminal()
     await terminal.types("ana: freeze stocktaking")
     answer = documents(await terminal.types(f"leila: propose {json.dumps(SEARCH)}"))[0]
 
     assert answer["state"] == "sentinel_approved"
-    lines = await terminal.types("ana: thaw")
+    lines = await terminal.types(f"ana: {thaw}")
     assert [each["state"] for each in documents(lines)] == ["completed"]
 
 

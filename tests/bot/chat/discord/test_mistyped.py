@@ -24,6 +24,7 @@ def told(stage: DiscordStage, words: str) -> list[str]:
         "\u200b!reject p1 because",
         "\ufeff !reject p1 because",
         "!\u200breject p1\u200b because",
+        "\u061c!\u3164reject p1\u061c because",
         f"<@{BOT}>, reject p1 because",
         f"<@{BOT}>: reject p1 because",
         f"\u200b<@{BOT}> reject p1 because",
