@@ -155,7 +155,7 @@ def sealed(path: Path) -> bool:
     by_effect = os.access in os.supports_effective_ids
     if (wal.exists() and shm.exists()) or os.access(path.parent, os.W_OK, effective_ids=by_effect):
         return False
-    if wal.exists() and wal.stat().st_size:
+    if _size_of(wal):
         raise CannotOpen(
             f"The newest commits of {path} stand in {wal.name}, which cannot be read where no file "
             "can be created. Copy both into a folder where that is possible, and read them there."
@@ -253,7 +253,13 @@ def _log_of(path: Path) -> Path:
 
 
 def _holds_commits(log_file: Path) -> bool:
-    return log_file.exists() and log_file.stat().st_size > LOG_HEAD
+    return _size_of(log_file) > LOG_HEAD
+
+
+def _size_of(log_file: Path) -> int:
+    with suppress(FileNotFoundError, NotADirectoryError):  # a bot that ends deletes it
+        return log_file.stat().st_size
+    return 0
 
 
 def _set_up(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -76,6 +77,27 @@ async def test_a_copy_beside_the_log_of_another_database_is_neither_read_nor_cop
 
     assert not died.with_name("later.db").exists()
     assert not died.with_name("other.db").exists()
+
+
+async def test_a_database_is_read_although_its_bot_ends_and_deletes_its_log_meanwhile(
+    died: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command ended with an error that nobody knows."""
+    ended, usual = died.with_name("ended.db"), Path.stat
+    store = await SqliteStore.open(ended)
+    await adds(store, "p1")
+    await store.close()
+    shutil.copy(died.with_name("signoff.db-wal"), died.with_name("ended.db-wal"))
+
+    def deleted_behind_it(file: Path, **how: bool) -> os.stat_result:
+        found = usual(file, **how)
+        if file.name == "ended.db-wal":
+            file.unlink()
+        return found
+
+    monkeypatch.setattr(Path, "stat", deleted_behind_it)
+    await (await SqliteStore.open_reader(ended)).close()
+    assert names(ended) == ["p1"]
 
 
 async def test_what_a_restore_replaces_is_not_mixed_with_the_log_of_another_database(
