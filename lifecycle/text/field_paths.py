@@ -68,13 +68,16 @@ def _steps_of(name: str) -> _Steps:
     return _read(name[-_LONGEST_NAME:])
 
 
-@lru_cache(maxsize=4096)
 def _unnumbered(name: str) -> _Steps:
     """Return the names that a name consists of, without numbers of items; none for such a number.
+    Of a very long name only the end is read, and remembered."""
+    return _read_unnumbered(name[-_LONGEST_NAME:])
 
-    They are looked for before the name is folded, for that makes letters of digits.
-    """
-    shown = unicodedata.normalize("NFKC", name[-_LONGEST_NAME:])
+
+@lru_cache(maxsize=4096)
+def _read_unnumbered(name: str) -> _Steps:
+    # Numbers are looked for before the name is folded, for that makes letters of digits.
+    shown = unicodedata.normalize("NFKC", name)
     left = _NUMBER.sub("", shown)
     return _steps_of(left) if left == shown or re.search(r"\w", left) else ()
 
