@@ -6,12 +6,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, asdict, fields, replace
-from functools import lru_cache
 from typing import Any, Final
 
 from bot.row_kinds import Kinds, of_its_kinds, times_of_a_blocked
 from bot.storage.json_text import dump, load
-from lifecycle.policy import Level
+from bot.storage.verdict_texts import verdict_of, verdict_text
 from lifecycle.ports import RowUnreadable
 from lifecycle.proposal import (
     ActorKind,
@@ -26,7 +25,6 @@ from lifecycle.proposal import (
 )
 from lifecycle.state import State
 from lifecycle.tier import Puller, Tier
-from lifecycle.verdict import Finding, RuleResult, Verdict
 
 #: Fields that are stored unchanged in a column of the same name.
 _AS_THEY_ARE: Final = (
@@ -119,7 +117,7 @@ def _columns_of(proposal: Proposal, names: Iterable[str]) -> dict[str, Any]:
             case "actor" | "decided_by" | "opener":
                 row[f"{name}_kind"], row[name] = _pair(held[name])
             case "verdict":
-                row["verdict"] = _verdict_text(proposal.verdict) if proposal.verdict else None
+                row["verdict"] = verdict_text(proposal.verdict) if proposal.verdict else None
             case "kept_stop":
                 stop = proposal.kept_stop
                 row["kept_stop"] = dump(asdict(stop)) if stop else None
@@ -194,7 +192,7 @@ def _proposal_of(row: Mapping[str, Any]) -> Proposal:
         "actor": of_its_kinds(Identity(ActorKind(row["actor_kind"]), row["actor"])),
         "document": _bytes(row["document"]),
         "r3_document": _bytes(row["r3_document"]),
-        "verdict": _verdict_of(row["verdict"]) if row["verdict"] is not None else None,
+        "verdict": verdict_of(row["verdict"]) if row["verdict"] is not None else None,
         "decided_by": _identity(row["decided_by_kind"], row["decided_by"]),
         "opener": _identity(row["opener_kind"], row["opener"]),
         "opener_puller": Puller(puller) if puller is not None else None,
@@ -268,33 +266,3 @@ def _execution_of(row: Mapping[str, Any], rest: Mapping[str, Any]) -> Execution 
 def _cause_of(value: Mapping[str, Any]) -> Cause:
     by = of_its_kinds(Identity(ActorKind(value["by"]["kind"]), value["by"]["id"]))
     return of_its_kinds(Cause(by, Puller(value["puller"]), value["reason"], value["words"]))
-
-
-def _verdict_text(verdict: Verdict) -> str:
-    """Return a verdict exactly, as JSON; its wire form fills in levels and sorts, this does not."""
-    results = [
-        [r.rule, r.level, [[f.code, f.path, f.words, f.level] for f in r.findings]]
-        for r in verdict.results
-    ]
-    return dump(
-        {"at_ms": verdict.at_ms, "policy_digest": verdict.policy_digest, "results": results}
-    )
-
-
-@lru_cache(maxsize=1024)
-def _verdict_of(text: str) -> Verdict:
-    """Return the verdict in a text. It is read at every move and frozen, so it may be cached."""
-    value = load(text)
-    results = tuple(
-        of_its_kinds(RuleResult(rule, Level(level), tuple(_finding(*each) for each in findings)))
-        for rule, level, findings in value["results"]
-    )
-    at_ms, policy_digest = value["at_ms"], value["policy_digest"]
-    if type(at_ms) is not int or type(policy_digest) is not str:
-        raise TypeError("its verdict tells no time, or no policy")
-    return Verdict(results, at_ms, policy_digest)
-
-
-def _finding(code: str, path: str, words: str, level: str | None) -> Finding:
-    finding = Finding(code, path, words, Level(level) if level is not None else None)
-    return of_its_kinds(finding)
