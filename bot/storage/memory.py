@@ -17,6 +17,7 @@ from bot.storage.memory_facts import BacklogTable, EvidenceTable, FlagTable
 from bot.storage.memory_limits import SpendingTable, UseTable
 from bot.storage.memory_proposals import ProposalTable
 from bot.storage.memory_tables import Journal
+from bot.storage.remedies import said
 from lifecycle.ports import (
     AuditTrail,
     Backlog,
@@ -29,6 +30,7 @@ from lifecycle.ports import (
     Reviews,
     Spending,
     StoreClosed,
+    StoreUnavailable,
     Transaction,
     Uses,
 )
@@ -71,12 +73,18 @@ class MemoryStore:
         self._closed = False
 
     async def write(self, unit: Callable[[Transaction], T]) -> T:
-        """Run `unit` and return its value; if it raises, undo it and raise that here."""
+        """Run `unit` and return its value; if it raises, undo it and raise that here.
+
+        Raises StoreUnavailable if there is no memory for it.
+        """
         # Give other tasks a turn here, as the wait for the writer's thread would, and only here.
         await asyncio.sleep(0)
         self._check_open()
         try:
             value = unit(self._transaction)
+        except MemoryError as error:
+            self._journal.undo()
+            raise StoreUnavailable(f"The store could not take this: {said(error)}.") from error
         except BaseException:
             self._journal.undo()
             raise
@@ -85,12 +93,14 @@ class MemoryStore:
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
         """Run `view` on the present rows and return its value; raises StoreUnavailable if it tries
-        to write."""
+        to write, or there is no memory for it."""
         await asyncio.sleep(0)
         self._check_open()
         self._journal.reading = True
         try:
             return view(self._transaction)
+        except MemoryError as error:
+            raise StoreUnavailable(f"The store cannot be read: {said(error)}.") from error
         finally:
             self._journal.reading = False
 

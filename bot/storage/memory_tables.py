@@ -52,13 +52,13 @@ class Table(Generic[K, V]):
 
     def put(self, key: K, row: V) -> None:
         """Set the row of a key. Raises StoreUnavailable in a view."""
-        rows = self._rows
-        if key in rows:
-            before = rows[key]
-            self._journal.note(lambda: rows.__setitem__(key, before))
+        if key in self._rows:
+            before = self._rows[key]
+            self._journal.note(lambda: self._rows.__setitem__(key, before))
         else:
-            self._journal.note(lambda: rows.pop(key))
-        rows[key] = row
+            # Without memory it is noted and not done.
+            self._journal.note(lambda: self._rows.pop(key, None))
+        self._rows[key] = row
 
     def drop(self, key: K) -> None:
         """Remove the row of a key. Raises StoreUnavailable in a view."""
@@ -78,6 +78,4 @@ class Table(Generic[K, V]):
         return iter(self._rows.items())
 
     def _restore(self, rows: dict[K, V]) -> None:
-        # In place, because the undo functions of earlier steps hold this very dictionary.
-        self._rows.clear()
-        self._rows.update(rows)
+        self._rows = rows  # takes no memory, of which there may be none

@@ -66,6 +66,37 @@ class UnitsContract(InStore):
 
         assert await store.write(lambda tx: tx.flags.first_time("discord", "stop", DAY_MS))
 
+    async def test_without_memory_nothing_of_a_unit_remains_and_the_next_is_taken(
+        self, store: ProposalStore
+    ) -> None:
+        """Whoever stops something hears then that it is kept; another error would lose it."""
+
+        def unit(tx: Transaction) -> None:
+            tx.proposals.add(waiting("p1"))
+            tx.audit.append(event())
+            tx.flags.put("half", 1)
+            raise MemoryError
+
+        with pytest.raises(StoreUnavailable, match="there is no memory for it"):
+            await store.write(unit)
+
+        assert await store.read(lambda tx: tx.proposals.get("p1")) is None
+        assert await store.read(lambda tx: tx.audit.head()) == (0, GENESIS)
+        await store.write(lambda tx: tx.flags.put("whole", 1))
+        flags = await store.read(lambda tx: (tx.flags.get("half"), tx.flags.get("whole")))
+        assert flags == (None, 1)
+
+    async def test_without_memory_a_view_cannot_be_read_and_the_next_one_can(
+        self, store: ProposalStore
+    ) -> None:
+        def view(_tx: Transaction) -> None:
+            raise MemoryError
+
+        with pytest.raises(StoreUnavailable, match="cannot be read: there is no memory for it"):
+            await store.read(view)
+
+        assert await store.read(lambda tx: tx.flags.get("none")) is None
+
     async def test_the_others_of_a_commit_are_kept_when_one_raises(
         self, store: ProposalStore
     ) -> None:
