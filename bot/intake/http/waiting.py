@@ -8,7 +8,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from lifecycle.ports import Notifier, ProposalStore, StoreUnavailable, Transaction
+from lifecycle.located import located
+from lifecycle.ports import Notifier, ProposalStore, RowAtFault, StoreUnavailable, Transaction
 from lifecycle.review import Absent
 
 log = logging.getLogger("signoff.http")
@@ -18,6 +19,9 @@ Mark = str | None
 _POLL_S: Final = 1.0
 #: Changes within this time are looked at together.
 _GATHER_S: Final = 0.01
+#: The mark of what cannot be read any more. Nobody has seen it, so whoever waits for that is
+#: released, and hears what is wrong when it is read for the answer.
+_UNREAD: Final = "cannot be read"
 
 
 #: The words say no more, because an operation may go on for a moment and still be written.
@@ -84,14 +88,24 @@ class Waiting:
     async def _look(self) -> None:
         keys = tuple(self._waiting)
         try:
-            marks = await self._store.read(lambda tx: {key: self.mark_of(tx, key) for key in keys})
+            marks = await self._store.read(lambda tx: {key: self._marked(tx, key) for key in keys})
         except StoreUnavailable:
             log.warning("the store cannot be read; those who wait go on waiting")
+            return
+        except Exception as error:  # it must not end the watch, which nobody would begin anew
+            log.error("those who wait go on waiting: %s", located(error))
             return
         for key, mark in marks.items():
             for seen, future in list(self._waiting.get(key, ())):
                 if mark != seen:
                     _done(future)
+
+    def _marked(self, tx: Transaction, key: str) -> Mark:
+        """Return the mark of a key; one row that cannot be read keeps nobody else waiting."""
+        try:
+            return self.mark_of(tx, key)
+        except RowAtFault:
+            return _UNREAD
 
     def _forget(self, key: str, entry: tuple[Mark, asyncio.Future[None]]) -> None:
         entries = self._waiting.get(key)
