@@ -34,6 +34,8 @@ log = logging.getLogger("signoff.terminal")
 #: So long a line may take while writes fail; then the next one is processed.
 _PATIENCE_S: Final = 1.0
 _LOOK_S: Final = 0.1
+#: So long the next line waits for what others keep setting in motion, as busy agents may.
+_OTHERS_S: Final = 1.0
 #: The prompt appears again once a line has been processed for so long.
 _PROMPTED_S: Final = 0.25
 #: A proposal's id is one of so many first words: `ben: settle p1 happened`.
@@ -119,26 +121,35 @@ class TerminalClient:
     async def settled(self, about: Collection[str] = ()) -> None:
         """Show what is due and let begin what waited for its card, until nothing more moves now.
 
-        Calls of tools for the proposals `about` which the line was are waited for first.
+        Calls of tools for the proposals `about` which the line was are waited for first. If others
+        keep setting something in motion, that is shown behind the next line.
         """
+        loop, spent_s = asyncio.get_running_loop(), 0.0
+        while spent_s < _OTHERS_S:
+            if not self._unwritten:
+                called = self._begun(self._workflow.called(about))
+                if not await self._ended(called):
+                    called.cancel()
+            if self._unwritten:
+                return  # what is shown now could not be noted, and would come again at every line
+            began_s = loop.time()
+            moved = self._begun(self._moved())
+            await asyncio.wait({moved}, timeout=_OTHERS_S - spent_s)
+            if not moved.done() or not moved.result():
+                return
+            spent_s += loop.time() - began_s
+
+    async def _moved(self) -> bool:
+        """Show what is due, and begin what waited for that; return whether there was anything."""
         try:
-            while await self._moved(about):
-                continue
+            shown = await self._delivery.drain()
+            opened = await self._workflow.open_ready()
+            return bool(shown or opened)
         except StoreUnavailable:
             log.error("the store cannot be read or written; the terminal shows the rest later")
         except Exception as error:
             log.error("what is due could not be shown: %s", located(error))
-
-    async def _moved(self, about: Collection[str]) -> bool:
-        if not self._unwritten:
-            called = self._begun(self._workflow.called(about))
-            if not await self._ended(called):
-                called.cancel()
-        if self._unwritten:
-            return False  # what is shown now could not be noted, and would come again at every line
-        shown = await self._delivery.drain()
-        opened = await self._workflow.open_ready()
-        return bool(shown or opened)
+        return False
 
     async def _finished(self) -> None:
         """Wait for all that was begun: at the end of the input no line waits behind it."""

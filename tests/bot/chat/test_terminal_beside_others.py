@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
 
 from lifecycle.answers import Sender
-from lifecycle.ports import Call
+from lifecycle.ports import Call, Transaction
 from lifecycle.proposal import ActorKind
+from lifecycle.records import Message
 from lifecycle.state import State
 from tests.builders import MAIL, a_document
 from tests.fakes.tools import Doing
@@ -82,3 +85,29 @@ async def test_a_line_is_finished_with_its_own_call_before_the_next_is_read(
     async with asyncio.timeout(5):
         await line
     assert not gate.is_set()
+
+
+async def test_a_line_does_not_wait_until_others_set_nothing_in_motion_any_more() -> None:
+    """While agents proposed without a pause, the first line was answered and no other one."""
+    terminal = a_terminal()
+    world = terminal.world
+
+    def news(tx: Transaction, number: int) -> None:
+        now_ms = world.clock.now_ms()
+        said = {"text": f"news {number}"}
+        tx.outbox.add(Message(f"news:{number}", "terminal", "", "announcement", said, now_ms))
+
+    async def happens() -> None:
+        for number in itertools.count():
+            await world.store.write(partial(news, number=number))
+
+    others = asyncio.create_task(happens())
+    try:
+        async with asyncio.timeout(10):
+            answered = [await terminal.types(line) for line in ("ana: freeze now", "ana: thaw")]
+    finally:
+        others.cancel()
+
+    assert any("Frozen" in line for line in answered[0])
+    assert any("news" in line for line in answered[1])
+    assert await world.audit("thawed")
