@@ -5,6 +5,7 @@ Twin: `discord/payloads.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,3 +43,11 @@ def team_of(payload: Payload) -> str:
     event = payload["event"]
     named = event.get("user_team") or event.get("source_team") or event.get("team")
     return str(named or payload.get("team_id") or "")
+
+
+def mentioned_by(event: Mapping[str, Any], me: str) -> str | None:
+    """Return the person who wrote a message with a mention of the bot in it, None if nobody did."""
+    by_person = event.get("type") in ("message", "app_mention") and not event.get("bot_id")
+    written = by_person and event.get("subtype") in (None, "thread_broadcast", "file_share")
+    named = re.search(rf"<@{re.escape(me)}(?:\|[^>]*)?>", str(event.get("text", "")))
+    return str(event.get("user") or "") or None if written and named is not None else None

@@ -121,6 +121,8 @@ class Listening:
             # Words may wait for the ❌ that they explain: those on another card have another lane.
             number, lane = f"reply:{event['channel']}:{event['ts']}", f"{user}:{words.message_ts}"
             await self._keep("reply", body, number, lane)
+        else:
+            self._speaking.spoken_of(event)
 
     async def _heard_words(self, body: Mapping[str, Any], heard: Said) -> None:
         event_id, stops = f"said:{heard.channel}:{heard.ts}", stop_typed(heard.text)
@@ -273,9 +275,10 @@ class Listening:
             return
         sender = await self._speaking.sender(heard.user, team_of(payload), event_id)
         reply = await self._incoming.replied(sender, heard.message_ts, heard.words)
-        if reply is not None:
-            saying = self._rest.hint(heard.user, reply.words, heard.message_ts)
-            self.asides.begin(saying, to=heard.user)
+        if reply is None:
+            self._speaking.spoken_of(payload["event"])
+            return
+        self.asides.begin(self._rest.hint(heard.user, reply.words, heard.message_ts), heard.user)
 
     async def _edited(self, event_id: str, payload: Payload) -> None:
         changed = payload["event"].get("message") or payload["event"]

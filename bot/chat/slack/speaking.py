@@ -6,9 +6,10 @@ Twin: `discord/hints.py`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from bot.chat.commands.as_typed import as_typed
 from bot.chat.hearing.incoming import hint_of
@@ -19,6 +20,7 @@ from bot.chat.slack.accounts import SURFACE
 from bot.chat.slack.calls import LONGEST_WAIT_S
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
+from bot.chat.slack.events import mentioned_by
 from bot.chat.slack.render import PREFIX
 from bot.chat.slack.rest import Rest
 from bot.chat.surface import SurfaceFailed
@@ -29,6 +31,11 @@ log = logging.getLogger("signoff.slack")
 
 #: Slack has at least so long to say who stops something, however long ago that was heard.
 _SAID_S: Final = 5.0
+#: To whoever mentions the bot amid a message: that may have been meant as a stop.
+_AMID: Final = (
+    "That was not read as a command: one begins with the mention of Signoff, or with /signoff. "
+    f"All of them: {PREFIX}help"
+)
 
 
 class Speaking:
@@ -109,3 +116,12 @@ class Speaking:
             other = Rest(self._desk.web, channel, self._desk.clock)
             words = "Signoff listens in one channel alone:"
             self._asides.begin(other.hint(user, words, at=self._desk.rest.id))
+
+    def spoken_of(self, event: Mapping[str, Any]) -> None:
+        """Tell a person that a message of the channel which mentions the bot, and does not begin
+        with that, is no command. Where it may be heard at all it comes twice, and is told once."""
+        rest, user = self._desk.rest, mentioned_by(event, self._me.user)
+        if user is None or event.get("channel") != rest.id:
+            return
+        if self._notes.first(user, str(event.get("ts")), "amid"):
+            self._asides.begin(rest.hint(user, _AMID, event.get("thread_ts")), to=user)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bot.chat.slack.counted import mention
+from tests.bot.chat.slack.counted import mention, reviews
 from tests.builders import PROD
 from tests.slack_stage import OnSlack, eventually, on_slack
 
 EDITED = "Edits change nothing"
+AMID = "begins with the mention"
 
 
 def told(slack: OnSlack) -> list[str]:
@@ -51,5 +52,53 @@ async def test_an_edit_of_talk_is_not_answered(words: str) -> None:
     async with on_slack() as slack:
         said, _ = await slack.server.says("UANA", "fine")
         await slack.server.edits(said, mention(slack, words))
+        await slack.settles()
+        assert slack.hints() == []
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+@pytest.mark.parametrize("typed", ["hey <@USIGNOFF> reject p1 bad", "reject p1 bad <@USIGNOFF>"])
+async def test_whoever_mentions_the_bot_amid_a_message_is_told_once_that_it_is_no_command(
+    typed: str, in_thread: bool
+) -> None:
+    """It may have been meant as a stop, and Slack answered nothing."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.server.says("UANA", typed, thread_ts=card.ts if in_thread else None)
+        await eventually(lambda: slack.hints(), "the note to ana")
+        await slack.settles()
+        (told,) = slack.hints()
+        assert AMID in told
+        assert "/signoff help" in told
+        await slack.stands("p1", "sentinel_approved")
+        assert await slack.codes("p1") == []
+
+
+async def test_a_mention_in_the_reason_under_a_card_stays_a_part_of_it() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UANA", card.ts, "x")
+        await slack.stands("p1", "rejected")
+        await slack.server.says("UANA", "too dear, <@USIGNOFF>", thread_ts=card.ts)
+        await eventually(lambda: slack.hints(), "the note to ana")
+        await slack.settles()
+        assert not [each for each in slack.hints() if AMID in each]
+        (review,) = await reviews(slack)
+        assert review.reason.startswith("too dear")
+
+
+@pytest.mark.parametrize(
+    ("user", "channel", "text"),
+    [
+        ("UANA", "C0OPS", "lunch, <@UBEN>?"),
+        ("UANA", "C0ELSE", "ask <@USIGNOFF> about it"),
+        ("ULEILA", "C0OPS", "I shall ask <@USIGNOFF> about it"),
+    ],
+)
+async def test_talk_that_mentions_others_or_stands_elsewhere_or_is_of_a_bot_is_not_answered(
+    user: str, channel: str, text: str
+) -> None:
+    async with on_slack() as slack:
+        await slack.server.says(user, text, channel=channel)
         await slack.settles()
         assert slack.hints() == []
