@@ -18,7 +18,7 @@ from lifecycle.moment import Moment
 from lifecycle.opening import Opening
 from lifecycle.people.acts import Act, Reviewed, note_ignored
 from lifecycle.people.force import Force
-from lifecycle.people.letting_go import release_stops
+from lifecycle.people.letting_go import release_stops, told_after
 from lifecycle.people.membership import (
     AskAlso,
     check_all_asked,
@@ -233,7 +233,7 @@ class Acting:
             reply = await self._acting(act, release_stops)
             for each in waited if reply.done else ():
                 self.world.heard.drop(each.key)
-            return reply
+            return told_after(reply, act.proposal_id, self.world.heard)
         for _ in range(_FRESH_CHECKS):
             try:
                 checked = await self._checked_to_repeat(act.proposal_id)

@@ -5,11 +5,14 @@ The proposal then goes on. It is what `retry` does for a proposal that such a st
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from lifecycle.answers import Reply
 from lifecycle.calls.finishing import Concluded
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
-from lifecycle.heard import forget
+from lifecycle.heard import HEARD, HeardStops, forget
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, looked_up, refuse_repeated
 from lifecycle.people.settling import reviewed, reviewer
@@ -37,3 +40,11 @@ def release_stops(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     )
     forget(tx, keys)
     return reviewed(Concluded(proposal), "It goes on over the stop that nobody could carry out.")
+
+
+def told_after(reply: Reply, proposal_id: str, heard: HeardStops) -> Reply:
+    """Return the answer as it is true once those stops are dropped: unless another one holds the
+    proposal, it no longer waits for a stop. It was looked at while they still held it."""
+    if heard.of(proposal_id):
+        return reply
+    return replace(reply, words=reply.words.removesuffix(f" It waits for: {HEARD}."))

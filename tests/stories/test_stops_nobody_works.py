@@ -66,6 +66,37 @@ async def test_people_are_called_to_a_stop_that_came_before_its_card_was_written
     assert (await world.proposal("p1")).state is State.COMPLETED
 
 
+async def test_whoever_lets_go_of_a_stop_is_not_told_that_it_is_waited_for(world: World) -> None:
+    await world.submits(PROD)
+    await heard(world, proposal_id="p1")
+    await world.approves("ana", "p1")
+    assert (await world.proposal("p1")).waiting_for == HEARD
+    world.clock.advance(61)
+
+    reply = await world.workflow.retry("p1", world.sender("ana"))
+
+    assert reply.done
+    assert "It goes on over the stop" in reply.words
+    assert HEARD not in reply.words
+    await a_while_passes(world)
+    assert (await world.proposal("p1")).state is State.COMPLETED
+
+
+async def test_whoever_lets_go_of_a_stop_is_told_of_another_that_came_meanwhile(
+    world: World,
+) -> None:
+    await world.submits(PROD)
+    await heard(world, proposal_id="p1")
+    await world.approves("ana", "p1")
+    world.clock.advance(61)
+    await heard(world, "slack", proposal_id="p1")
+
+    reply = await world.workflow.retry("p1", world.sender("ana"))
+
+    assert reply.done
+    assert reply.words.endswith(f"It waits for: {HEARD}.")
+
+
 async def test_a_retry_that_let_go_of_a_stop_is_heard_once_and_repeats_no_call(
     world: World,
 ) -> None:
