@@ -31,6 +31,7 @@ from lifecycle.proposal import (
 )
 from lifecycle.review import Decision
 from lifecycle.state import Trigger
+from lifecycle.text.masking import harmless
 from lifecycle.tier import Puller
 
 _STOPPED: Final = (
@@ -55,8 +56,10 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
     if execution is not None and execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; wait for it.")
     if execution is None or not _in_doubt(proposal, execution, happened=happened):
+        words = f"No outcome of {proposal.proposal_id} is unknown."
+        # What waits for a person is said with its remedy, which may be another command.
         raise ReviewRefused(
-            "nothing_to_settle", f"No outcome of {proposal.proposal_id} is unknown."
+            "nothing_to_settle", f"{words} {harmless(proposal.attention_why)}".strip()
         )
     if happened and _passes_over_a_stop(tx, proposal, execution):
         raise ReviewRefused("digest_mismatch", _STOPPED.format(proposal.proposal_id))

@@ -245,3 +245,17 @@ async def test_a_reason_that_is_too_long_to_be_kept_says_that_its_end_is_missing
     said = (await world.proposal(mail)).explanation
     assert len(said) == 2_000
     assert said.endswith("n … (the rest was cut off)") is is_cut
+
+
+async def test_whoever_settles_what_is_in_no_doubt_is_told_what_helps_instead(
+    world: World, mail: str
+) -> None:
+    world.tool("send-email").on["roll_back"] = raising(ToolFailed("half of it stands"))
+    await world.rejects("ben", mail)
+    await world.workflow.idle()
+
+    reply = await world.workflow.settle(mail, world.sender("ana"), False)
+
+    assert reply.code == "nothing_to_settle"
+    assert f"To try what still stands again: retry {mail}" in reply.words
+    assert (await world.proposal(mail)).attention == "rollback_incomplete"
