@@ -18,6 +18,7 @@ from bot.cli.acting import add_to as add_acting
 from bot.cli.doors import add_to as add_doors
 from bot.cli.files import add_to as add_files
 from bot.cli.looking import add_to as add_looking
+from bot.cli.of_the_chat import ShellCommands
 from bot.cli.options import FAILED, USAGE, ConfigOption, Given, JsonOption
 from bot.cli.saying import complain, refuse
 from bot.cli.starting import add_to as add_starting
@@ -56,6 +57,7 @@ _INTERRUPTED: Final = 130
 
 app = typer.Typer(
     name="signoff",
+    cls=ShellCommands,
     help=_HELP,
     no_args_is_help=True,
     add_completion=False,

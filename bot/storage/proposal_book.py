@@ -28,10 +28,12 @@ class ProposalBook(Book):
 
     def get(self, proposal_id: str) -> Proposal | None:
         """Return the proposal with exactly this id, None if there is none."""
-        return self.desk.find(proposal_id)
+        return self.desk.find(proposal_id) if _is_text(proposal_id) else None
 
     def beginning_with(self, prefix: str, limit: int) -> Sequence[str]:
         """Return up to `limit` ids that begin with `prefix`."""
+        if not _is_text(prefix):
+            return []
         rows = self._all("beginning_with", prefix=prefix, limit=limit)
         return [row["proposal_id"] for row in rows]
 
@@ -211,3 +213,13 @@ class ProposalBook(Book):
                 words = "It stands still; look at it with: signoff audit verify"
                 tell_once(f"{unreadable}. {words}")
         return found
+
+
+def _is_text(given: str) -> bool:
+    """Return False for what cannot be written as UTF-8: half a surrogate pair, or bytes that a
+    shell passed on. SQLite would refuse to be asked for it, and no proposal is called so."""
+    try:
+        str(given).encode()  # an id that somebody wrote into the database may be a BLOB
+    except UnicodeEncodeError:
+        return False
+    return True

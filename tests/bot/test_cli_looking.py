@@ -192,3 +192,28 @@ def test_a_restore_that_ended_halfway_is_told_wherever_the_database_is_missed(
 
     assert moved_in.run("restore", "copy.db").returncode == 0
     assert "FROZEN" in moved_in.run("status").stdout
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_an_id_that_is_no_text_is_an_unknown_one(lived_in: House, command: str) -> None:
+    done = lived_in.run("--json", command, "mail\udcff")
+
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["code"] == "unknown_proposal"
+
+
+@pytest.mark.parametrize("word", ["approve", "withdraw", "retry", "settle", "tools"])
+def test_a_command_of_the_chat_is_likened_to_none_of_the_shell(lived_in: House, word: str) -> None:
+    """`thaw` was suggested for `withdraw`, `restore` for `retry`."""
+    done = lived_in.run(word, "mail")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"'{word}' is a command of the chat" in done.stderr
+    assert "Did you mean" not in done.stderr
+
+
+def test_whoever_misspells_a_command_of_the_shell_or_asks_for_help_is_helped(
+    lived_in: House,
+) -> None:
+    assert "Did you mean 'show'?" in lived_in.run("shwo", "mail").stderr
+    assert "signoff --help" in lived_in.run("help").stderr

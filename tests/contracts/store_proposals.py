@@ -77,6 +77,14 @@ class ProposalsContract(InStore):
         assert found == ["ab", "ab-1", "ab_1", "abc"]
         assert few == ["ab", "ab-1"]
 
+    async def test_what_is_no_text_names_no_proposal(self, store: ProposalStore) -> None:
+        """A shell passes bytes on that are not UTF-8; JSON may hold half a surrogate pair."""
+        await self.filled(store, waiting("ab"))
+
+        for given in ("ab\udcff", "\ud800"):
+            assert await store.read(lambda tx, it=given: tx.proposals.get(it)) is None
+            assert not await store.read(lambda tx, it=given: tx.proposals.beginning_with(it, 9))
+
     async def test_every_proposal_there_ever_was_is_gone_through_in_pages(
         self, store: ProposalStore
     ) -> None:
