@@ -85,9 +85,10 @@ class Acting:
         force: Force = Force.GOES_ON,
     ) -> Reply:
         """Run one act, and what follows from it."""
-        if force is Force.STOPS:
-            act = await with_who_left(self.world, self.as_heard(act))
+        act = self.as_heard(act) if force is Force.STOPS else act
         try:
+            if force is Force.STOPS:
+                act = await with_who_left(self.world, act)
             led_to = await self._reviewed(act, unit, force)
         except GovernanceError as error:
             reply = Reply.of_error(error, act.proposal_id)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from bot import views
 from bot.chat.commands.replies import CommandReply
@@ -13,6 +15,10 @@ from lifecycle.errors import AmbiguousId, ProposalNotFound
 from lifecycle.ports import StoreUnavailable
 from lifecycle.text.masking import harmless
 from lifecycle.workflow import Workflow
+
+#: How many seconds the look at an id may take. A disk may hang as the bot ends, and a stop is kept
+#: only from where the law has it.
+_READ_S: Final = 2.0
 
 
 class Deciding:
@@ -98,12 +104,13 @@ class Deciding:
     async def _on_whole_id(self, given: str, sender: Sender) -> CommandReply | None:
         """Refuse and audit a part of an id; return None if the act may go on.
 
-        An unknown id goes on, for the law to refuse. If the store cannot be read, the act goes on
-        as well: a stop is kept all the same.
+        An unknown id goes on, for the law to refuse. If the store cannot be read, or does not
+        answer, the act goes on as well: a stop is kept all the same.
         """
         try:
-            await self.workflow.world.store.read(lambda tx: views.exactly(tx, given))
-        except (ProposalNotFound, StoreUnavailable):
+            async with asyncio.timeout(_READ_S):
+                await self.workflow.world.store.read(lambda tx: views.exactly(tx, given))
+        except (ProposalNotFound, StoreUnavailable, TimeoutError):
             return None
         except AmbiguousId as error:
             await self.workflow.note_ignored(given, sender, error.code)

@@ -13,6 +13,7 @@ from bot.chat.terminal import ahead
 from lifecycle.state import State
 from lifecycle.stops.lost_stops import tell_of_lost_stops
 from tests.bot.chat.test_terminal_full_disk import Typist
+from tests.bot.cli_beside import Unanswered
 from tests.builders import MAIL, PROD
 from tests.fakes.discord_stage import until
 from tests.fakes.tools import waiting_for
@@ -83,19 +84,23 @@ async def test_a_freeze_that_waits_for_its_turn_is_in_force_after_the_end() -> N
     assert kept["reason"] == "leak"
 
 
+@pytest.mark.parametrize("hanging", [("write",), ("read", "write")])
 async def test_stops_on_which_a_hanging_disk_does_not_answer_are_kept_and_named_at_the_end(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, hanging: tuple[str, ...]
 ) -> None:
     """They stood in the queue of the store alone; nobody was told, and the mail left."""
     terminal = a_terminal()
     proposal_id = await in_its_window(terminal)
     law = terminal.world.workflow.world
 
+    monkeypatch.setattr("bot.chat.commands.deciding._READ_S", 0.02)
+
     async def hangs(_unit: Callable[[Any], Any]) -> Any:
         await asyncio.Event().wait()
 
     def hang() -> None:
-        monkeypatch.setattr(law.store, "write", hangs)
+        for asked in hanging:
+            monkeypatch.setattr(law.store, asked, hangs)
 
     typed = (f"reject {proposal_id} wrong amount", "freeze leak")
     async with told_to_end(terminal, *typed, before=hang):
@@ -107,3 +112,23 @@ async def test_stops_on_which_a_hanging_disk_does_not_answer_are_kept_and_named_
     assert f"had not confirmed the stop of '{proposal_id}' by person ana" in caplog.text
     assert "had not confirmed the freeze by person ana" in caplog.text
     assert "is lost with this process" not in caplog.text
+
+
+async def test_a_stop_whose_giver_no_chat_knows_in_time_is_kept_and_named_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A chat that did not say who is a member held it up, and it was gone without a word."""
+    terminal = a_terminal()
+    proposal_id = await in_its_window(terminal)
+    law = terminal.world.workflow.world
+
+    def grow_silent() -> None:
+        monkeypatch.setattr(law, "notifier", Unanswered())
+
+    typed = f"reject {proposal_id} wrong amount"
+    async with told_to_end(terminal, typed, before=grow_silent):
+        await terminal.world.workflow.shut_down(0.2)
+        tell_of_lost_stops(law)
+
+    assert [stop["proposal_id"] for stop in terminal.world.spool.stops] == [proposal_id]
+    assert f"had not confirmed the stop of '{proposal_id}' by person ana" in caplog.text
