@@ -55,6 +55,8 @@ class Outlet(io.TextIOBase):
         self._changed = threading.Condition()
         self._failure: OSError | None = None
         self._full: OSError | None = None
+        #: True once somebody waited in vain, until something is written again.
+        self._stuck = False
         threading.Thread(target=self._work, name="signoff-terminal", daemon=True).start()
         atexit.register(self._drained)
 
@@ -81,10 +83,15 @@ class Outlet(io.TextIOBase):
         return len(text)
 
     async def settled(self) -> None:
-        """Wait until all is written. Raises OSError if that fails or takes more than 5 s."""
+        """Wait until all is written. Raises OSError if that fails or takes more than 5 s.
+
+        It is raised at once if somebody has waited so long and nothing was written since: others
+        wait behind the caller.
+        """
         until_s = time.monotonic() + _PATIENCE_S
         while self.waiting_bytes:
-            if time.monotonic() > until_s:
+            if self._stuck or time.monotonic() > until_s:
+                self._stuck = True
                 raise self._unread()
             await asyncio.sleep(_LOOK_S)
         if self._failure is not None:
@@ -116,7 +123,7 @@ class Outlet(io.TextIOBase):
         while rest:
             try:
                 rest = rest[os.write(self.descriptor, rest) :]
-                self._full = None
+                self._full, self._stuck = None, False
             except BlockingIOError:  # another process that shares it made it non-blocking
                 room = select.poll()
                 room.register(self.descriptor, select.POLLOUT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import signal
@@ -21,6 +22,7 @@ from bot.process.outlet import Outlet
 from lifecycle.records import Message
 from tests.builders import NOW_MS
 from tests.conftest import ROOT
+from tests.fakes.discord_stage import until
 
 Pipe = tuple[int, Outlet]
 
@@ -57,6 +59,27 @@ async def test_a_card_that_nobody_reads_is_not_shown(
         await surface.say(message)
     while os.read(pipe[0], 65_536).count(b"x") == 65_536:
         pass
+
+
+async def test_who_waits_behind_one_that_waited_in_vain_waits_no_more(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk each card took five seconds, and a ❌ typed meanwhile its turn after all."""
+    reading, outlet = pipe
+    monkeypatch.setattr("bot.process.outlet._PATIENCE_S", 0.05)
+    outlet.write("x" * 200_000)
+    with pytest.raises(OSError, match="nobody reads"):
+        await outlet.settled()
+    monkeypatch.setattr("bot.process.outlet._PATIENCE_S", 3_600)
+
+    async with asyncio.timeout(20):
+        with pytest.raises(OSError, match="nobody reads"):
+            await outlet.settled()
+    while os.read(reading, 65_536).count(b"x") == 65_536:
+        pass
+    await until(lambda: not outlet.waiting_bytes, "all is written")
+    outlet.write("y")
+    await outlet.settled()
 
 
 async def test_a_reader_that_went_away_is_told_with_the_next_line(pipe: Pipe) -> None:
