@@ -39,9 +39,10 @@ class Place:
 
     def __init__(self, database: Path) -> None:
         """Look at the files; both exist once a connection has written or read."""
-        self._database = database.resolve()
-        self._log = self._database.with_name(self._database.name + "-wal")
-        self._files = {path: _which(path) for path in (self._database, self._log)}
+        #: The file itself, all links followed.
+        self.database = database.resolve()
+        self._log = self.database.with_name(self.database.name + "-wal")
+        self._files = {path: _which(path) for path in (self.database, self._log)}
         #: The end of the log when the database was last seen changed (folded) and not shortened,
         #: and the time of that change. A page that was logged later may be missing in the database.
         self._seen_at = LogEnd()
@@ -57,9 +58,9 @@ class Place:
             return None
         if closed := _closed(gone[0]):
             return closed
-        if self._database in gone:
+        if self.database in gone:
             return (
-                f"The database {self._database} was moved, removed or exchanged while the bot "
+                f"The database {self.database} was moved, removed or exchanged while the bot "
                 "works with it. Put back the very file that was there, or stop the bot and bring a "
                 "copy back with: signoff restore FILE"
             )
@@ -75,12 +76,12 @@ class Place:
         `shorter` looks at that before the next commit. A commit writes to the log only. If the
         database itself was written since, the log was folded, and is read for its present end.
         """
-        size, written_ns = _size_and_time(self._database)
-        if written_ns != self._folded_ns and size >= self._bytes[self._database]:
+        size, written_ns = _size_and_time(self.database)
+        if written_ns != self._folded_ns and size >= self._bytes[self.database]:
             with suppress(OSError):  # keep the older end: it only makes more pages count as logged
                 self._seen_at = log_end(self._log, self._seen_at)
                 self._folded_ns = written_ns
-        for path, now in ((self._database, size), (self._log, _bytes_of(self._log))):
+        for path, now in ((self.database, size), (self._log, _bytes_of(self._log))):
             self._bytes[path] = max(self._bytes[path], now)
 
     def shorter(self, held: Callable[[], Held]) -> str | None:
@@ -106,30 +107,31 @@ class Place:
         zeros. Only pages logged after `_seen_at` count, because earlier ones may have been folded
         already and would not be folded again. Raises OSError.
         """
-        if _bytes_of(self._database) >= min(self._bytes[self._database], pages * page_bytes):
+        if _bytes_of(self.database) >= min(self._bytes[self.database], pages * page_bytes):
             return False
         logged = logged_pages(self._log, self._seen_at)
         # Asked last: if another process folds the log meanwhile, the database is longer by now.
-        stand = _bytes_of(self._database) // page_bytes
+        stand = _bytes_of(self.database) // page_bytes
         return any(number not in logged for number in range(stand + 1, pages + 1))
 
     def _too_short(self, shorter: list[Path], held: Callable[[], Held]) -> str | None:
         try:
             known = held()
         except PagesLost:
-            return self._cut(self._database)
+            return self._cut(self.database)
         except (sqlite3.Error, OSError, MemoryError) as error:
-            return self._cut(shorter[0]) if _finds_nothing(error) else _unseen(shorter[0], error)
-        least = {self._database: known.database - known.to_fold, self._log: known.log}
+            first = shorter[0]
+            return self._cut(first) if _finds_nothing(error) else self._unseen(first, error)
+        least = {self.database: known.database - known.to_fold, self._log: known.log}
         if cut := [path for path in shorter if _bytes_of(path) < least[path]]:
             return self._cut(cut[0])
         self._bytes[self._log] = _bytes_of(self._log)
-        if (now := _bytes_of(self._database)) >= known.database:  # else look again next time
-            self._bytes[self._database] = now
+        if (now := _bytes_of(self.database)) >= known.database:  # else look again next time
+            self._bytes[self.database] = now
         return None
 
     def _cut(self, path: Path) -> str:
-        if path == self._database:
+        if path == self.database:
             return (
                 f"The database {path} became shorter while the bot works with it: it was cut, or "
                 f"another file was copied over it. {_DAMAGED}"
@@ -137,6 +139,12 @@ class Place:
         return (
             f"{path}, which holds the newest commits, was cut short while the bot works with it. "
             f"{_DAMAGED}"
+        )
+
+    def _unseen(self, path: Path, error: Exception) -> str:
+        return (
+            f"{path} became shorter while the bot works with it, and the bot cannot look whether "
+            f"it was cut: {said(error)}.{remedy(error, self.database)}"
         )
 
 
@@ -205,13 +213,6 @@ def _finds_nothing(error: Exception) -> bool:
     code = getattr(error, "sqlite_errorcode", 0)
     damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     return code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF in damaged
-
-
-def _unseen(path: Path, error: Exception) -> str:
-    return (
-        f"{path} became shorter while the bot works with it, and the bot cannot look whether it "
-        f"was cut: {said(error)}.{remedy(error)}"
-    )
 
 
 def _closed(path: Path) -> str | None:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import cycle
+from pathlib import Path
 from typing import TypeVar
 
 from bot.storage.connection import Connection, ConnectionClosed
@@ -23,8 +24,9 @@ class Readers:
     Its methods are called on the event loop; the view runs on the thread of the connection.
     """
 
-    def __init__(self, connections: Sequence[Connection]) -> None:
-        """Take open connections; they were opened only to read."""
+    def __init__(self, connections: Sequence[Connection], path: Path) -> None:
+        """Take open connections to the database at `path`; they were opened only to read."""
+        self._path = path
         self._turns = cycle(connections)
 
     async def read(self, view: Callable[[Transaction], T]) -> T:
@@ -37,7 +39,7 @@ class Readers:
         try:
             return await next(self._turns).run(question)
         except (sqlite3.Error, MemoryError) as error:
-            words = f"The database cannot be read: {said(error)}.{remedy(error)}"
+            words = f"The database cannot be read: {said(error)}.{remedy(error, self._path)}"
             raise StoreUnavailable(words) from error
         except ConnectionClosed as error:
             raise StoreClosed("The store is closed.") from error

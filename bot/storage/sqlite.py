@@ -162,7 +162,7 @@ async def _readers(path: Path, opened: AsyncExitStack, *, check: bool = False) -
         connections.append(connection)
     if check:
         await _prepare(connections[0], check_schema, path)
-    return Readers(connections)
+    return Readers(connections, path)
 
 
 async def _prepare(

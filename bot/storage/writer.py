@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
@@ -107,7 +108,8 @@ class Writer:
                 if self._hurried:
                     plain.execute(PRAGMAS["hurry"])
                 while waiting and not self._is_lost(plain, waiting):
-                    waiting = waiting[_commit_together(plain, transaction, waiting) :]
+                    done = _commit_together(plain, transaction, waiting, self._place.database)
+                    waiting = waiting[done:]
                     self._place.remember()
                 if transaction.has_covered():
                     side_file.cover()
@@ -185,9 +187,9 @@ def _reply_all(jobs: Sequence[Job]) -> None:
 
 
 def _commit_together(
-    plain: sqlite3.Connection, transaction: SqliteTransaction, jobs: Sequence[Job]
+    plain: sqlite3.Connection, transaction: SqliteTransaction, jobs: Sequence[Job], path: Path
 ) -> int:
-    """Run `jobs` in one transaction and return how many of them are decided by it.
+    """Run `jobs` in one transaction of the database at `path`; return how many it decides.
 
     If SQLite fails in the middle, the jobs that have run fail, and the caller begins the others in
     a new transaction.
@@ -199,7 +201,7 @@ def _commit_together(
         marked = len(jobs) > 1  # a single unit needs no savepoint: its transaction is undone
         for job in jobs:
             ran.append(job)
-            _run_unit(plain, transaction, job, marked=marked)
+            _run_unit(plain, transaction, job, path, marked=marked)
             if not plain.in_transaction:
                 # SQLite itself rolled the transaction back, as it may when the disk is full.
                 raise _cause_of(job)
@@ -210,7 +212,7 @@ def _commit_together(
             plain.execute(QUERIES["roll_back"])
         for job in ran or jobs:
             if job.error is None:
-                job.fail(_unavailable(error, job.unit))
+                job.fail(_unavailable(error, job.unit, path))
         return len(ran) or len(jobs)
     return len(ran)
 
@@ -226,7 +228,7 @@ def _end(plain: sqlite3.Connection, ran: Sequence[Job], *, marked: bool) -> None
 
 
 def _run_unit(
-    plain: sqlite3.Connection, transaction: SqliteTransaction, job: Job, *, marked: bool
+    plain: sqlite3.Connection, transaction: SqliteTransaction, job: Job, path: Path, *, marked: bool
 ) -> None:
     """Run one unit and undo it if it raises; with `marked` it runs within a savepoint."""
     if job.answer.cancelled():
@@ -240,7 +242,7 @@ def _run_unit(
         if job.answer.cancelled():
             raise asyncio.CancelledError
     except (sqlite3.Error, MemoryError, *_NO_VALUE) as error:
-        job.fail(_unavailable(error, job.unit))
+        job.fail(_unavailable(error, job.unit, path))
     except BaseException as error:  # whatever it is, it is raised at the caller of the unit
         job.fail(error)
     if plain.in_transaction:
@@ -265,7 +267,7 @@ def _cause_of(job: Job) -> sqlite3.Error:
     return cause if isinstance(cause, sqlite3.Error) else undone
 
 
-def _unavailable(error: Exception, unit: Callable[..., Any]) -> StoreUnavailable:
+def _unavailable(error: Exception, unit: Callable[..., Any], path: Path) -> StoreUnavailable:
     """Return RowRefused if SQLite refused a row for its content, else StoreUnavailable.
 
     Only the log says which unit a refused row came from: the words for people are SQLite's.
@@ -275,7 +277,7 @@ def _unavailable(error: Exception, unit: Callable[..., Any]) -> StoreUnavailable
         log.error("a row of %s was refused: %s", written_at(unit), located(error))
         unavailable = RowRefused(f"The database refuses a row of this: {_words(error)}.")
     else:
-        words = f"The database could not take this: {said(error)}.{remedy(error)}"
+        words = f"The database could not take this: {said(error)}.{remedy(error, path)}"
         unavailable = StoreUnavailable(words)
     unavailable.__cause__ = error
     return unavailable

@@ -23,7 +23,8 @@ from bot.storage.lock import FileLock, path_of_lock
 from bot.storage.read_only import read_only
 from bot.storage.remedies import remedy
 from bot.storage.sqlite import SqliteStore
-from lifecycle.ports import ProposalStore
+from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
+from tests.bot.read_only import is_read_only
 from tests.builders import a_proposal
 
 URL = "sqlite:///signoff.db"
@@ -203,6 +204,24 @@ async def test_a_disk_that_stopped_writing_after_an_error_is_read_only_though_it
     mounts.write_bytes(other + ours + options + b"\n")
 
     assert read_only(database, mounts) is found
+
+
+@pytest.mark.parametrize("asks", ["write", "read"])
+async def test_what_an_open_store_could_not_do_on_a_read_only_disk_is_told_as_at_its_opening(
+    database: Path, monkeypatch: pytest.MonkeyPatch, asks: str
+) -> None:
+    """`freeze` beside a bot, and the bot itself, said that the disk may be full or failing."""
+    store = await SqliteStore.open(database)
+    is_read_only(monkeypatch)
+
+    def fails(_tx: Transaction) -> None:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+        raise error
+
+    with pytest.raises(StoreUnavailable, match=r"disk I/O error\. Its disk is mounted read-only"):
+        await getattr(store, asks)(fails)
+    await store.close()
 
 
 def test_a_lock_is_released_on_a_disk_that_takes_nothing_any_more(
