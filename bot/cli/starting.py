@@ -90,9 +90,25 @@ def reload(context: typer.Context, config: ConfigOption = None, json: JsonOption
         if _heard(said) != before and _is_of(loaded, said):
             say_done(_reloaded(pid, said), as_json=wants_json(context, json))
             return
-    fail(
-        f"The bot (process {pid}) was told to read its config again, and did not answer within "
-        f"{_LOOKS * _LOOK_S:.0f} s. Look whether it works with it by now: signoff status"
+    fail(_unanswered(pid, database))
+
+
+def _unanswered(pid: int, database: Path | None) -> str:
+    """Return words about a bot that does not say whether it took the config, and why if known."""
+    from bot.books import said_beside
+    from bot.storage.read_only import read_only
+
+    told = f"The bot (process {pid}) was told to read its config again"
+    if database is not None and read_only(database):
+        return (
+            f"{told}. The disk of {database} is mounted read-only, so that the bot cannot say here "
+            "whether it took it, and signoff status does not know either: its log says it."
+        )
+    unwritten = said_beside(database).get("unwritten")
+    why = f" {unwritten['words']}" if unwritten else ""
+    return (
+        f"{told}, and did not answer within {_LOOKS * _LOOK_S:.0f} s.{why} Look whether it works "
+        "with it by now: signoff status"
     )
 
 

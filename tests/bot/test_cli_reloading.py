@@ -15,6 +15,7 @@ from bot.config import load_config
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
 from tests.bot.cli_beside import FULL, Unanswered, bot_beside, said, spoil, status, submits_p1
+from tests.bot.read_only import is_read_only
 from tests.by_hand import by_hand
 
 ANA = Sender("terminal", ActorKind.PERSON, "ana", account="ana")
@@ -38,6 +39,35 @@ async def test_a_reload_that_no_bot_answers_is_not_told_as_done(
 
     assert told.exit_code == 1
     assert "did not answer" in told.stderr
+
+
+async def test_a_reload_that_the_bot_cannot_answer_on_a_read_only_disk_names_where_it_does(
+    bot: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The config was taken, and `reload` and `status` said as if it were not."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
+    monkeypatch.setattr("bot.cli.starting._LOOKS", 2)
+    is_read_only(monkeypatch)
+
+    told = await said(bot, "reload")
+
+    assert told.exit_code == 1
+    assert "is mounted read-only" in told.stderr
+    assert "its log says it" in told.stderr
+    assert "signoff status does not know either" in told.stderr
+
+
+async def test_a_reload_that_waits_for_a_store_says_why(
+    bot: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
+    monkeypatch.setattr("bot.cli.starting._LOOKS", 2)
+    bot.workflow.world.troubles.store_hangs(bot.workflow.world.clock.now_ms())
+
+    told = await said(bot, "reload")
+
+    assert told.exit_code == 1
+    assert "The store does not answer since" in told.stderr
 
 
 async def test_a_reload_is_told_while_what_is_open_is_still_judged_again(bot: App) -> None:
