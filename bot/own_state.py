@@ -81,7 +81,7 @@ class OwnState:
 
 
 class _Noted(Unwritten):
-    """An Unwritten that calls `changed` at every failed write, and when writes work again."""
+    """An Unwritten that calls `changed` whenever its words change."""
 
     def __init__(self, changed: Callable[[Unwritten], None]) -> None:
         super().__init__()
@@ -91,6 +91,13 @@ class _Noted(Unwritten):
         """Note a failed write as Unwritten does, and call `changed`."""
         words = super().failed(now_ms, why)
         self._changed(self)
+        return words
+
+    def hangs(self, since_ms: int) -> str | None:
+        """Note as Unwritten does that the store does not answer, and call `changed`."""
+        words = super().hangs(since_ms)
+        if words is not None:
+            self._changed(self)
         return words
 
     def mended(self, now_ms: int) -> str | None:

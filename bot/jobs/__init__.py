@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bot.jobs import (
     anchor,
+    ask_store,
     catch_up,
     close_windows,
     deliver,
@@ -30,4 +31,5 @@ JOBS = (
     deliver.JOB,
     anchor.JOB,
     tell_clock.JOB,
+    ask_store.JOB,
 )

@@ -84,11 +84,15 @@ class Round:
                 self._troubles.step_ended(self.job.doing)
 
     def look(self) -> None:
-        """Tell people of a round that does not end, which keeps the next one from beginning."""
+        """Tell people of a round that does not end, which keeps the next one from beginning.
+
+        If the store does not answer they know, and that to restart the bot is no help.
+        """
         long = self._clock.now_ms() - self._began_ms >= LONGEST_ROUND_S * 1000
-        if self.running and long and not self._hangs:
-            self._hangs = True
-            self._troubles.step_hangs(self.job.doing, self._began_ms)
+        if not (self.running and long) or self._hangs or self._troubles.unwritten.only_hung:
+            return
+        self._hangs = True
+        self._troubles.step_hangs(self.job.doing, self._began_ms)
 
     @property
     def _troubles(self) -> Troubles:
@@ -168,10 +172,12 @@ class Scheduler:
         self._began_at_s: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._watch: asyncio.TimerHandle | None = None
+        self._stopping = False
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
     def start(self) -> None:
         """Add every job and begin; a second call changes nothing."""
+        self._stopping = False
         for round_ in self._rounds.values():
             self._add(round_)
         if not self._scheduler.running:
@@ -187,6 +193,7 @@ class Scheduler:
         self._scheduler.pause()
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=grace_s)
+        self._stopping = True
         self._scheduler.shutdown(wait=False)  # cancels, in the next turn, what has not ended
         await asyncio.sleep(0)
 
@@ -216,6 +223,9 @@ class Scheduler:
         self._tasks.add(task)
         try:
             await task
+        except asyncio.CancelledError:
+            if not self._stopping:  # else APScheduler would log the trace of a mere end
+                raise
         finally:
             self._tasks.discard(task)
 

@@ -49,6 +49,16 @@ class Troubles:
         if not isinstance(error, StoreClosed):  # by the bot itself, which ends
             self._tell(self.unwritten.failed(self._now_ms(), str(error)))
 
+    def store_hangs(self, since_ms: int) -> None:
+        """Note that the store has not answered since `since_ms` (ms UTC); people are told once."""
+        if not self._around.ending:
+            self._tell(self.unwritten.hangs(since_ms))
+
+    def store_answers(self) -> None:
+        """Note that it has answered; give the all-clear, unless a write has failed meanwhile."""
+        if self.unwritten.only_hung:
+            self.store_mended()
+
     def store_mended(self) -> None:
         """Note that the store takes everything again; give the all-clear if it did not before."""
         self._tell(self.unwritten.mended(self._now_ms()))

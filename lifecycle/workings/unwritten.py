@@ -17,8 +17,8 @@ _ANY_TIME: Final = "1970-01-01T00:00:00.000Z"
 
 @dataclass(slots=True)
 class Unwritten:
-    """Since when writes fail (ms UTC), how many did, and why the last one did; None while all is
-    well.
+    """Since when writes fail or wait for a store that does not answer (ms UTC; None while all is
+    well), how many failed, and why the last one did.
 
     `looking` is True while it is tried out whether they work again.
     """
@@ -31,10 +31,23 @@ class Unwritten:
     def failed(self, now_ms: int, why: str) -> str | None:
         """Note a failed write; for the first one return what people are to be told."""
         self.attempts, self.why = self.attempts + 1, why
+        if self.attempts > 1:
+            return None
+        self.since_ms = now_ms if self.since_ms is None else self.since_ms
+        return self.words()
+
+    def hangs(self, since_ms: int) -> str | None:
+        """Note that the store does not answer; return what people are to be told, None if they know
+        of a trouble already."""
         if self.since_ms is not None:
             return None
-        self.since_ms = now_ms
+        self.since_ms, self.why = since_ms, "it does not answer"
         return self.words()
+
+    @property
+    def only_hung(self) -> bool:
+        """True while the store does not answer, and has refused nothing."""
+        return self.since_ms is not None and not self.attempts
 
     async def over(self, store: ProposalStore) -> bool:
         """Return whether the trouble is over: the store takes as much as any unit may need.
@@ -59,18 +72,34 @@ class Unwritten:
         """Note that writes work again; return what people are to be told, None if nothing."""
         if self.since_ms is None:
             return None
-        words = (
-            f"The store can be written again. From {clock_words(self.since_ms)} to "
+        if self.only_hung:
+            words = (
+                f"The store answers again. It did not from {clock_words(self.since_ms)} to "
+                f"{clock_words(now_ms)}. What waited for it is carried out now."
+            )
+        else:
+            words = self._mended_words(self.since_ms, now_ms)
+        self.since_ms, self.attempts, self.why = None, 0, ""
+        return words
+
+    def _mended_words(self, since_ms: int, now_ms: int) -> str:
+        return (
+            f"The store can be written again. From {clock_words(since_ms)} to "
             f"{clock_words(now_ms)} {self._attempts()} failed ({self.why}). Approvals and "
             "proposals that were refused meanwhile must be sent again; stops were kept."
         )
-        self.since_ms, self.attempts, self.why = None, 0, ""
-        return words
 
     def words(self) -> str | None:
         """Say how it stands, None while writes work."""
         if self.since_ms is None:
             return None
+        if self.only_hung:
+            return (
+                f"The store does not answer since {clock_words(self.since_ms)}: its disk may hang. "
+                "What was handed to it waits; nothing is approved, executed or closed until it "
+                "answers, and what a ❌ or a freeze stopped stands still. Look at the disk "
+                "(dmesg); to restart the bot does not help."
+            )
         return (
             f"The store cannot be written since {clock_words(self.since_ms)} ({self.why}; "
             f"{self._attempts()} failed). Nothing is approved, executed or closed until it "

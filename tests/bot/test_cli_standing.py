@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -19,6 +17,7 @@ from bot.storage.stop_lines import stops_in
 from lifecycle.answers import Sender
 from lifecycle.proposal import ActorKind
 from tests.bot.cli_beside import FULL, bot_beside, said, spoil, status, submits_p1
+from tests.bot.read_only import is_read_only
 from tests.by_hand import by_hand
 from tests.fakes.notifier import PlainNotifier
 
@@ -91,16 +90,24 @@ async def test_status_shows_no_credential_that_was_typed_in_place_of_an_id(bot: 
 async def test_status_says_that_the_disk_is_read_only_where_the_bot_itself_can_note_nothing(
     bot: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked_at = os.statvfs
-
-    def read_only(path: str) -> SimpleNamespace:
-        return SimpleNamespace(f_flag=looked_at(path).f_flag | os.ST_RDONLY)
-
-    monkeypatch.setattr(os, "statvfs", read_only)
+    is_read_only(monkeypatch)
     found, words = await status(bot)
 
     assert "is mounted read-only" in words
     assert "is mounted read-only" in found["unwritten"]["why"]
+
+
+async def test_status_says_that_the_store_does_not_answer_until_it_does(bot: App) -> None:
+    """The disk hangs: what the bot has handed to it waits."""
+    world = bot.workflow.world
+    world.troubles.store_hangs(world.clock.now_ms())
+    found, words = await status(bot)
+    world.troubles.store_answers()
+    answers, _ = await status(bot)
+
+    assert found["unwritten"]["why"] == "it does not answer"
+    assert "The store does not answer since" in words
+    assert answers["unwritten"] is None
 
 
 async def test_status_says_that_the_bot_works_with_another_config_and_why(bot: App) -> None:

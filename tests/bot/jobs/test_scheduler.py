@@ -117,7 +117,9 @@ async def test_stopping_lets_a_round_end_that_has_begun() -> None:
     assert ended.is_set()
 
 
-async def test_stopping_does_not_wait_for_ever() -> None:
+async def test_stopping_does_not_wait_for_ever_and_logs_no_trace_of_what_it_cuts_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     begun = asyncio.Event()
 
     async def endless(_workflow: object) -> int:
@@ -132,8 +134,11 @@ async def test_stopping_does_not_wait_for_ever() -> None:
     await asyncio.wait_for(begun.wait(), 10)
 
     await asyncio.wait_for(scheduler.stop(0.01), 10)
+    for _ in range(20):  # each a turn of the loop, in which it could log that
+        await asyncio.sleep(0)
 
     assert not scheduler.running
+    assert caplog.records == []
 
 
 async def test_failures_wait_longer_each_time_but_never_above_a_minute(

@@ -1,0 +1,16 @@
+"""Ask the store whether it answers; a disk that hangs refuses nothing, and tells nobody."""
+
+from __future__ import annotations
+
+from bot.jobs.job import Job
+from lifecycle.workflow import Workflow
+from lifecycle.workings.answering import ask
+
+
+async def run_once(workflow: Workflow) -> int:
+    """Ask once; return 0 when the store has answered, because that concerns no proposal."""
+    await ask(workflow.world, workflow.world.troubles)
+    return 0
+
+
+JOB = Job("ask_store", "asking the store whether it answers", every_s=5, run_once=run_once)
