@@ -6,7 +6,6 @@ import re
 from functools import partial
 from typing import Final, NamedTuple
 
-from bot.chat.commands.typed import BLANK
 from lifecycle.answers import Sender
 from lifecycle.nearest import meant
 from lifecycle.policy import Policy
@@ -14,7 +13,7 @@ from lifecycle.proposal import ActorKind
 from lifecycle.text.masking import mask_text
 
 SURFACE: Final = "terminal"
-_NAMED: Final = re.compile(rf"[{BLANK}]*([^\s:{{}}\"'`@]{{1,64}})\s*:(?!//)\s*")
+_NAMED: Final = re.compile(r"\s*([^\s:{}\"'`@]{1,64})\s*:(?!//)\s*")
 
 
 class Spoken(NamedTuple):
@@ -28,7 +27,7 @@ class Spoken(NamedTuple):
 def named(text: str) -> tuple[str | None, str]:
     """Split `name: command`; the name is None if none stands before the command."""
     found = _NAMED.match(text)
-    return (None, text) if found is None else (found[1].strip(BLANK), text[found.end() :])
+    return (None, text) if found is None else (found[1], text[found.end() :])
 
 
 def spoken(text: str, policy: Policy) -> Spoken:

@@ -25,8 +25,6 @@ AUTO = {"orchestrator": "nour", "auto_approval_tiers": frozenset({Tier.PROPOSE})
         ("leila: propose {}", "leila", "propose {}"),
         ("  ben :approve p1", "ben", "approve p1"),
         ("crm-sensor: evidence {}", "crm-sensor", "evidence {}"),
-        ("\ufeff\ufeffben: reject p1 so", "ben", "reject p1 so"),
-        ("\u200b ben\u200b: reject p1 so", "ben", "reject p1 so"),
         ("approve p1", "ana", "approve p1"),
         ('propose {"a": 1}', "ana", 'propose {"a": 1}'),
         ('propose {"url":"http://x"}', "ana", 'propose {"url":"http://x"}'),
