@@ -6,13 +6,14 @@ The functions are parts of units; `gatekeeper` asks Sentinel before and follows 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.rows import may_begin_as_told
 from lifecycle.callbacks import call_back, tell
 from lifecycle.changed_rows import digest_mismatch
+from lifecycle.confirming import Membership, still_approved
 from lifecycle.deciding import decided_by
 from lifecycle.door import advance, amend
 from lifecycle.event_kinds import EventKind
@@ -21,7 +22,7 @@ from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
-from lifecycle.policy import Level, ToolKind, ToolPolicy
+from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Execution, Outcome, Proposal, Verb
 from lifecycle.proposers import configured
@@ -30,29 +31,37 @@ from lifecycle.state import State, Trigger
 from lifecycle.tier import TIER_POLICIES, CardKind, Puller
 from lifecycle.verdict import Verdict
 from lifecycle.verdicts.effective_terms import revoke_permit, standing_changes
+from lifecycle.verdicts.findings import newly_soft, waits_for_rule
 from lifecycle.verdicts.fingerprints import call_print_of, in_force
 from lifecycle.verdicts.gathering import same_evidence
 from lifecycle.verdicts.judge import policy_changed, raised_by, reject_by_sentinel, verdict_details
 from lifecycle.verdicts.last_judged import judged_under
 
-#: Findings that pass by themselves: the proposal waits instead of ending (design section 5).
-WAITABLE: Final = frozenset({"evidence_stale", "outside_hours", "change_freeze"})
-
 
 @dataclass(frozen=True, slots=True)
 class Opening:
     """What came of trying to begin. `token` is the permit if a tool is to be called now; `again`
-    asks for a fresh check, because policy or evidence changed or too much time has passed since."""
+    asks for a fresh check, because policy or evidence changed or too much time has passed since;
+    `unconfirmed` asks besides whether those who approved are members still."""
 
     proposal: Proposal
     token: str | None = None
     again: bool = False
+    unconfirmed: bool = False
 
 
 def begin(
-    tx: Transaction, moment: Moment, proposal: Proposal, verdict: Verdict, facts: Facts
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    verdict: Verdict,
+    facts: Facts,
+    there: Membership | None = None,
 ) -> Opening:
-    """Begin execution if all holds at this moment; the unit also writes intent and permit."""
+    """Begin execution if all holds at this moment; the unit also writes intent and permit.
+
+    `there` is the answer who of those who approved has left, None if nobody was asked.
+    """
     tool = moment.policy.tools.get(proposal.tool)
     ended = _cannot_begin(tx, moment, proposal, tool)
     if ended is not None or tool is None:
@@ -69,11 +78,22 @@ def begin(
         return Opening(reject_by_sentinel(tx, moment, proposal, verdict))
     if newly_soft(proposal, verdict):
         return Opening(ask_people(tx, moment, proposal, verdict))
-    return _unhindered(tx, moment, proposal, tool)
+    return _unhindered(tx, moment, proposal, tool, there)
 
 
-def _unhindered(tx: Transaction, moment: Moment, proposal: Proposal, tool: ToolPolicy) -> Opening:
+def _unhindered(
+    tx: Transaction,
+    moment: Moment,
+    proposal: Proposal,
+    tool: ToolPolicy,
+    there: Membership | None,
+) -> Opening:
     """Begin, or hand the permit to the agent. The trail, which may be long, is compared last."""
+    approved = still_approved(tx, moment, proposal, there)
+    if approved is None or approved.opener is None:
+        unconfirmed = approved is None
+        return Opening(approved or proposal, again=unconfirmed, unconfirmed=unconfirmed)
+    proposal = approved
     if not may_begin_as_told(tx, proposal):
         return Opening(digest_mismatch(tx, moment, proposal))
     if tool.kind is ToolKind.AGENT:
@@ -224,24 +244,6 @@ def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str 
         return "valid_from_ms"
     if not card_is_out(tx, moment, proposal):
         return "its card"
-    return None
-
-
-def newly_soft(proposal: Proposal, verdict: Verdict) -> bool:
-    """Return whether a soft finding stands that people did not know of when they approved."""
-    return not _soft(verdict) <= (_soft(proposal.verdict) if proposal.verdict else frozenset())
-
-
-def _soft(verdict: Verdict) -> frozenset[tuple[str, str, str]]:
-    found = verdict.findings_at(Level.SOFT)
-    return frozenset((rule, finding.code, finding.path) for rule, finding in found)
-
-
-def waits_for_rule(verdict: Verdict) -> str | None:
-    """Return the code of a finding that passes by itself, if no other hard finding stands."""
-    codes = [finding.code for _, finding in verdict.findings_at(Level.HARD)]
-    if codes and all(code in WAITABLE for code in codes):
-        return codes[0]
     return None
 
 

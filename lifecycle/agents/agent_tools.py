@@ -13,14 +13,14 @@ from typing import Any
 
 from lifecycle import permit as permits
 from lifecycle.agents.redemption import approved_parameters, verify_parameters
+from lifecycle.agents.refusing import claimed_id, note_refused
 from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.rows import may_begin_as_told
 from lifecycle.answers import Reply, Sender
 from lifecycle.canonical import canonical_bytes
 from lifecycle.changed_rows import digest_mismatch
-from lifecycle.door import record
+from lifecycle.confirming import Membership, still_approved
 from lifecycle.errors import GovernanceError, PermitRefused
-from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import FROZEN, stands_still
@@ -29,23 +29,19 @@ from lifecycle.judging.open_windows import LATE, was_late
 from lifecycle.moment import Moment
 from lifecycle.opening import (
     ask_people,
-    newly_soft,
     start_execution,
     still_true,
-    waits_for_rule,
 )
 from lifecycle.people.acts import decided_words
-from lifecycle.permit import KeyRing
 from lifecycle.policy import ToolKind
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.records import PermitRecord
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
-from lifecycle.text.masking import plain_words
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.findings import newly_soft, waits_for_rule
 from lifecycle.verdicts.judge import reject_by_sentinel
-from lifecycle.world import World
 
 _FRESH_CHECKS = 5
 _UNFINISHED = (
@@ -53,6 +49,10 @@ _UNFINISHED = (
     "again later; it stays good until it expires."
 )
 _UNAVAILABLE = "The audit trail cannot be written, so nothing begins; try again later."
+_LEFT = (
+    "Somebody who approved it has left since, so that people are asked again; the permit is taken "
+    "back."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +83,17 @@ async def redeem(gatekeeper: Gatekeeper, token: str, asked: Redemption) -> Reply
             raise PermitRefused("proposal_not_found", "No proposal belongs to this permit.")
         if proposal.state is State.SENTINEL_APPROVED and sender.identity == proposal.actor:
             await gatekeeper.heard_first.in_time(permit.proposal_id)
+        there = None
         for _ in range(_FRESH_CHECKS):
             checked = await _judged(gatekeeper, proposal, parameters)
-            unit = partial(_redeemed, world.moment(), permit, asked, checked)
+            unit = partial(_redeemed, world.moment(), permit, asked, checked, there)
             reply = await world.write(unit)
             if reply is not None:
                 return reply
+            there = await gatekeeper.confirmed.approvers_of(permit.proposal_id)
         raise PermitRefused("still_running", "What it is judged by keeps changing; try again.")
     except GovernanceError as error:
-        await note_refused(world, sender, error.code, _claimed_id(token, world.ring))
+        await note_refused(world, sender, error.code, claimed_id(token, world.ring))
         return Reply.of_error(error)
     except StoreUnavailable:
         return Reply(_UNAVAILABLE, "audit_unavailable")
@@ -121,11 +123,13 @@ def _redeemed(
     permit: permits.Permit,
     asked: Redemption,
     checked: tuple[Facts, Verdict] | None,
+    there: Membership | None,
     tx: Transaction,
 ) -> Reply | None:
     """Begin, or return why not.
 
-    None if policy or evidence has changed, so that it must be judged again. Raises PermitRefused.
+    None if policy or evidence has changed, so that it must be judged again, or if it must be asked
+    who of those who approved is `there` still. Raises PermitRefused.
     """
     proposal = tx.proposals.get(permit.proposal_id)
     if proposal is None or not is_its_agent(moment, proposal, asked.sender):
@@ -141,7 +145,7 @@ def _redeemed(
     if proposal.expired(moment.now_ms):
         expire(tx, moment, proposal)
         return Reply("The permit was not redeemed in time.", "permit_expired", proposal.proposal_id)
-    reply = _begun(tx, moment, permit, proposal, checked)
+    reply = _begun(tx, moment, permit, proposal, checked, there)
     if asked.along is not None and reply is not None and reply.done:
         asked.along(tx)
     return reply
@@ -187,6 +191,7 @@ def _begun(
     permit: permits.Permit,
     proposal: Proposal,
     checked: tuple[Facts, Verdict] | None,
+    there: Membership | None,
 ) -> Reply | None:
     _fits_still(moment, permit, proposal)
     still = stands_still(tx, moment, proposal)
@@ -203,11 +208,27 @@ def _begun(
     objection = _objection(tx, moment, proposal, verdict)
     if objection is not None:
         return objection
-    if not may_begin_as_told(tx, proposal):
-        return _changed(tx, moment, proposal)
+    return _started(tx, moment, permit, proposal, there)
+
+
+def _started(
+    tx: Transaction,
+    moment: Moment,
+    permit: permits.Permit,
+    proposal: Proposal,
+    there: Membership | None,
+) -> Reply | None:
+    """Begin what nothing speaks against. The trail, which may be long, is compared last."""
+    approved = still_approved(tx, moment, proposal, there)
+    if approved is None:
+        return None
+    if approved.opener is None:
+        return Reply(_LEFT, "permit_mismatch", approved.proposal_id, approved.state.value)
+    if not may_begin_as_told(tx, approved):
+        return _changed(tx, moment, approved)
     tx.permits.consume(permit.permit_id, moment.now_ms)
     tool = moment.policy.tools[proposal.tool]
-    begun = start_execution(tx, moment, proposal, tool, token="redeemed").proposal  # noqa: S106
+    begun = start_execution(tx, moment, approved, tool, token="redeemed").proposal  # noqa: S106
     return Reply("Begin now, then report.", None, begun.proposal_id, begun.state.value)
 
 
@@ -249,36 +270,6 @@ def _objection(
         words = "Sentinel found something that people must look at; the permit is taken back."
         return Reply(words, "permit_mismatch", asked.proposal_id, asked.state.value)
     return None
-
-
-async def note_refused(world: World, sender: Sender, code: str, proposal_id: str) -> None:
-    """Write the entry of a refused attempt, in the trail of its proposal if there is one."""
-    moment = world.moment()
-
-    def unit(tx: Transaction) -> None:
-        record(
-            tx,
-            moment,
-            EventKind.PERMIT_REFUSED,
-            sender.identity,
-            proposal=tx.proposals.get(proposal_id),
-            sender=sender,
-            reason=code,
-            details={"account": plain_words(sender.account)},
-        )
-
-    try:
-        await world.write(unit)
-    except StoreUnavailable:
-        return
-
-
-def _claimed_id(token: str, ring: KeyRing) -> str:
-    """Return the proposal of a permit that was signed here, empty for a forged one."""
-    try:
-        return permits.read(token, ring).proposal_id
-    except PermitRefused:
-        return ""
 
 
 def _told(still: str) -> str:

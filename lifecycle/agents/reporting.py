@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lifecycle.agents.agent_tools import is_its_agent, note_refused
+from lifecycle.agents.agent_tools import is_its_agent
+from lifecycle.agents.refusing import note_refused
 from lifecycle.announcing import announce
 from lifecycle.answers import Reply, Sender
 from lifecycle.calls.calling import CallResult, result_of

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from lifecycle.document import ProposalDocument
-from lifecycle.opening import newly_soft
 from lifecycle.policy import Level, Policy
 from lifecycle.proposal import Execution, Proposal, Verb
 from lifecycle.sentinel import Facts
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.findings import newly_soft
 from lifecycle.verdicts.judge import hard_words
 from lifecycle.world import Law, World
 

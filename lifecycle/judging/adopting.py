@@ -10,6 +10,7 @@ from functools import partial
 
 from lifecycle.announcing import announce
 from lifecycle.calls.finishing import Concluded
+from lifecycle.confirming import Membership
 from lifecycle.door import record
 from lifecycle.event_kinds import EventKind
 from lifecycle.evidence import judged, unjudged
@@ -20,7 +21,7 @@ from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.judging.open_windows import rules_to_run
 from lifecycle.judging.rechecking import JudgedAnew, recheck, recheck_by_evidence
 from lifecycle.moment import Moment
-from lifecycle.people.membership import Membership, of_approvers
+from lifecycle.people.membership import of_approvers
 from lifecycle.policy import Policy
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Proposal

@@ -7,6 +7,7 @@ from functools import partial
 
 from lifecycle.calls.carrying import Carrier
 from lifecycle.changed_rows import digest_mismatch
+from lifecycle.confirming import Membership
 from lifecycle.document import ProposalDocument
 from lifecycle.existing import existing
 from lifecycle.fitting import fits_its_digest
@@ -14,7 +15,7 @@ from lifecycle.judging.rechecking import stands_anew
 from lifecycle.located import located
 from lifecycle.moment import Moment
 from lifecycle.opening import Opening, begin, of_this_policy
-from lifecycle.people.membership import Membership, of_approvers
+from lifecycle.people.membership import Confirmed, of_approvers
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
@@ -47,10 +48,11 @@ class Gatekeeper:
     carrier: Carrier
     gating: set[str] = field(default_factory=set)
     heard_first: HeardFirst = field(init=False)
+    confirmed: Confirmed = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set up `heard_first`, with nothing asked of the surfaces yet."""
-        self.heard_first = HeardFirst(self.world)
+        """Set up `heard_first` and `confirmed`, with nothing asked of the surfaces yet."""
+        self.heard_first, self.confirmed = HeardFirst(self.world), Confirmed(self.world)
 
     async def gate(
         self, proposal: Proposal, facts: Facts | None = None, *, answering: bool = False
@@ -128,7 +130,7 @@ class Gatekeeper:
         `look` is what somebody saw just now, in a unit of their own; it stands for the first look
         only. Return the proposal as it stands then, None if no proposal has this id.
         """
-        proposal = None
+        proposal, there = None, None
         for _ in range(_FRESH_CHECKS):
             if look is None:
                 look = await self.world.store.read(partial(self._looked_up, proposal_id))
@@ -140,9 +142,12 @@ class Gatekeeper:
                 return proposal
             verdict = await self._verdict(proposal, facts)
             moment = self.world.moment()
-            opening = await self.world.write(partial(_begun, moment, proposal_id, verdict, facts))
+            begun = partial(_begun, moment, proposal_id, verdict, facts, there)
+            opening = await self.world.write(begun)
             if not opening.again:
                 return await self.follow(opening, wait=False)
+            if opening.unconfirmed:
+                there = await self.confirmed.approvers_of(proposal_id)
         return proposal
 
     def _looked_up(self, proposal_id: str, tx: Transaction) -> Look:
@@ -250,10 +255,15 @@ def _ended_unfit(moment: Moment, proposal_id: str, tx: Transaction) -> Proposal:
 
 
 def _begun(
-    moment: Moment, proposal_id: str, verdict: Verdict, facts: Facts, tx: Transaction
+    moment: Moment,
+    proposal_id: str,
+    verdict: Verdict,
+    facts: Facts,
+    there: Membership | None,
+    tx: Transaction,
 ) -> Opening:
     fresh = existing(tx, proposal_id)
-    return begin(tx, moment, fresh, verdict, facts)
+    return begin(tx, moment, fresh, verdict, facts, there)
 
 
 def _judged_and_begun(
@@ -272,6 +282,6 @@ def _judged_and_begun(
     if stands is not fresh:  # a new policy changed the row: the rules were told of another
         return Opening(stands, again=stands.state is State.PENDING)
     judged = judge(tx, moment, fresh, verdict, there.lost)
-    opening = begin(tx, moment, judged, verdict, facts)
+    opening = begin(tx, moment, judged, verdict, facts, there)
     # If begin failed, the opening job tries again; the verdict is written and must stay.
     return replace(opening, again=False) if opening.again else opening

@@ -11,13 +11,13 @@ from typing import Final
 from lifecycle.calls.finishing import Concluded, taken_back_by_sentinel
 from lifecycle.fitting import fits_its_digest
 from lifecycle.moment import Moment
-from lifecycle.opening import WAITABLE
 from lifecycle.policy import Level, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Outcome, Proposal, Verb
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
+from lifecycle.verdicts.findings import WAITABLE
 from lifecycle.verdicts.fingerprints import Fingerprints, changed_rules, in_force
 from lifecycle.verdicts.last_judged import (
     awaits_answer,

@@ -23,7 +23,7 @@ from lifecycle.judging.open_windows import (
     was_late,
 )
 from lifecycle.moment import Moment
-from lifecycle.opening import WAITABLE, ask_people, newly_soft
+from lifecycle.opening import ask_people
 from lifecycle.policy import Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
@@ -40,6 +40,7 @@ from lifecycle.verdicts.effective_terms import (
     standing_changes,
     standing_details,
 )
+from lifecycle.verdicts.findings import WAITABLE, newly_soft
 from lifecycle.verdicts.fingerprints import (
     Fingerprints,
     fingerprints_of,

@@ -8,28 +8,17 @@ the act. Approving needs a confirmed membership; stopping only ends when somebod
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from lifecycle.confirming import Membership, approvers, lately
 from lifecycle.counting import is_lost
 from lifecycle.people.acts import Act
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity
-from lifecycle.review import Absent, Decision
+from lifecycle.review import Absent
 from lifecycle.world import World
-
-
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """The people who were `asked` for, and those among them who are `lost`: not confirmed."""
-
-    asked: frozenset[str] = frozenset()
-    lost: Collection[Absent] = ()
-
-    def covers(self, tx: Transaction, proposal_id: str) -> bool:
-        """Return True if all whose approval of this proposal counts were among those asked for."""
-        return self.asked >= _approvers(proposal_id, tx)
 
 
 class AskAlso(Exception):
@@ -116,12 +105,34 @@ async def of_approvers(world: World, proposal_id: str) -> Membership:
 
     Each was confirmed when the approval was given, so only people who have surely left are lost.
     """
-    people = await world.store.read(partial(_approvers, proposal_id))
+    people = await world.store.read(partial(approvers, proposal_id))
     if not people:
         return Membership()
     return Membership(people, await world.notifier.lost_members(people, only_certain=True))
 
 
-def _approvers(proposal_id: str, tx: Transaction) -> frozenset[str]:
-    reviews = tx.reviews.of(proposal_id)
-    return frozenset(r.person for r in reviews if r.counts and r.decision is Decision.APPROVE)
+@dataclass(slots=True)
+class Confirmed:
+    """Remembers for half a minute who has surely left, for what begins after it had to wait.
+
+    After a thaw a thousand proposals may begin that the same few people approved.
+    """
+
+    world: World
+    _asked_ms: dict[str, int] = field(default_factory=dict)
+    _lost: set[Absent] = field(default_factory=set)
+
+    async def approvers_of(self, proposal_id: str) -> Membership:
+        """Return who of those whose approval of a proposal counts has left, asked now or lately."""
+        people = await self.world.store.read(partial(approvers, proposal_id))
+        now = self.world.moment()
+        due = {each for each in people if not lately(now, self._asked_ms.get(each, 0))}
+        if due:
+            lost = await self.world.notifier.lost_members(due, only_certain=True)
+            self._lost = {each for each in self._lost if _person_of(each) not in due} | set(lost)
+            self._asked_ms |= dict.fromkeys(due, now.now_ms)
+        return Membership(people, frozenset(self._lost))
+
+
+def _person_of(absent: Absent) -> str:
+    return absent if isinstance(absent, str) else absent[0]

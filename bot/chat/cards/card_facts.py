@@ -189,7 +189,11 @@ def _quorum_words(proposal: Proposal, beside: Beside) -> str:
     if not counted and _auto_approval(proposal, beside.policy):
         return "auto-approval stands for the quorum"
     by = f" ({', '.join(counted)})" if counted else ""
-    return f"approved by {len(counted)} of {proposal.quorum}{by}"
+    words = f"approved by {len(counted)} of {proposal.quorum}{by}"
+    waits = proposal.state is State.SENTINEL_APPROVED and proposal.opener is None
+    if counted and waits and len(counted) >= proposal.quorum:
+        words += "; not all of them are confirmed as members, so that others must approve it"
+    return words
 
 
 def _deadline(proposal: Proposal, now_ms: int) -> Field | None:

@@ -32,9 +32,9 @@ from bot.intake.http.waiting import ENDING, BotEnds
 from lifecycle.agents.reporting import DONE_UNBEGUN
 from lifecycle.answers import Reply, Sender
 from lifecycle.moment import rfc3339
-from lifecycle.opening import WAITABLE
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Verb
+from lifecycle.verdicts.findings import WAITABLE
 
 #: Obstacles that go away by themselves; nothing has happened.
 #: `permit_not_yet_valid` is what a clock leaves that was set back before a restart.

@@ -1,0 +1,93 @@
+"""Confirms, before a proposal begins that had to wait, that who approved it has not left since.
+
+A proposal may wait for hours after its quorum was counted: for `valid_from_ms`, an hour of its
+rules, evidence, the end of a freeze, or the agent that holds its permit. An account that was banned
+meanwhile, because somebody else had used it, must not let it begin (ADR 0011). These are parts of
+units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from lifecycle.counting import approvals
+from lifecycle.door import amend
+from lifecycle.event_kinds import EventKind
+from lifecycle.moment import Moment
+from lifecycle.ports import Transaction
+from lifecycle.proposal import SENTINEL, Proposal
+from lifecycle.review import Absent, Decision
+from lifecycle.tier import Puller
+from lifecycle.verdicts.effective_terms import revoke_permit
+from lifecycle.verdicts.judge import opening_changes
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The people who were `asked` for, and those among them who are `lost`: not confirmed."""
+
+    asked: frozenset[str] = frozenset()
+    lost: Collection[Absent] = ()
+
+    def covers(self, tx: Transaction, proposal_id: str) -> bool:
+        """Return True if all whose approval of this proposal counts were among those asked for."""
+        return self.asked >= approvers(proposal_id, tx)
+
+
+def still_approved(
+    tx: Transaction, moment: Moment, proposal: Proposal, there: Membership | None
+) -> Proposal | None:
+    """Return the proposal as it stands by the approvals of those who have not left since.
+
+    None if that must be asked first: people opened it, the last of them more than 30 s ago.
+    """
+    if proposal.opener_puller is not Puller.PERSON:
+        return proposal
+    given_ms = [each.at_ms for each in tx.reviews.of(proposal.proposal_id) if each.counts]
+    if lately(moment, max(given_ms, default=0)):
+        return proposal
+    if there is None or not there.covers(tx, proposal.proposal_id):
+        return None
+    return _without_who_left(tx, moment, proposal, there.lost)
+
+
+def lately(moment: Moment, at_ms: int) -> bool:
+    """Return whether a time (ms UTC) is less than 30 s ago, and not to come: a clock that was set
+    back makes nothing fresh."""
+    return at_ms <= moment.now_ms and not moment.is_long_since(at_ms)
+
+
+def _without_who_left(
+    tx: Transaction, moment: Moment, proposal: Proposal, lost: Collection[Absent]
+) -> Proposal:
+    """Count the approvals again without those of people and accounts that have left.
+
+    Return the proposal itself if its opener and enough others are left. Else another of them opens
+    it, or, if they are too few, nobody: people are asked again, and a permit that waits is taken
+    back.
+    """
+    reviews = tx.reviews.of(proposal.proposal_id)
+    counted = approvals(reviews, moment.policy, proposal, lost)
+    enough = len(counted) >= max(1, proposal.quorum)
+    if enough and proposal.opener is not None and proposal.opener.id in counted:
+        return proposal
+    opened = opening_changes(tx, moment.policy, proposal, lost)
+    if not opened:
+        opened = {"opener": None, "opener_puller": None, "waiting_for": None}
+        opened |= revoke_permit(tx, moment, proposal)
+    return amend(
+        tx,
+        moment,
+        proposal,
+        EventKind.QUORUM_COUNTED,
+        SENTINEL,
+        details={"approvals": len(counted), "quorum": proposal.quorum},
+        **opened,
+    )
+
+
+def approvers(proposal_id: str, tx: Transaction) -> frozenset[str]:
+    """Return the people whose approval of a proposal counts so far as its rows say."""
+    reviews = tx.reviews.of(proposal_id)
+    return frozenset(r.person for r in reviews if r.counts and r.decision is Decision.APPROVE)
