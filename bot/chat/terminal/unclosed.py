@@ -95,12 +95,15 @@ def document_in(text: str) -> str | None:
     """Return what is seen behind a command that takes a document, None for any other line.
 
     The line is split as it is when it is carried out, so that both always agree on what is a
-    document. What only looks like such a command has one as well, and is then no command.
+    document. What only looks like such a command, or is one of another chat, has one as well, and
+    is then no command.
     """
     if says_nothing(text):
         return None
     word, rest = typed(seen(named(seen(text))[1]))
-    looks_like = "".join(char for char in word if not invisible(char))
+    looks_like = "".join(char for char in word if not invisible(char)).lstrip("!/")
+    if looks_like == "signoff":  # as in Slack, or in a shell
+        return document_in(rest)
     return seen(rest) if looks_like in TAKE_DOCUMENTS else None
 
 

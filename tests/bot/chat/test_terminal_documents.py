@@ -183,6 +183,25 @@ async def test_whoever_puts_what_nobody_sees_before_a_document_makes_no_line_of_
     assert (await terminal.world.proposal("d1")).explanation == "honest"
 
 
+@pytest.mark.parametrize(
+    "proposing",
+    [
+        *("!propose ", "leila: !propose\n", "/propose ", "!PROPOSE", "/signoff propose "),
+        *("/signoff propose\n", "signoff propose "),
+    ],
+)
+async def test_a_document_behind_a_command_as_another_chat_has_it_makes_no_line_of_it_a_command(
+    proposing: str,
+) -> None:
+    """It was copied from Discord, or typed as one types it there."""
+    terminal = await one_open()
+    document = '{\n"note": "\napprove d1\n"}'
+    await typed(terminal, f"{proposing}{document}\nreject d1 honest")
+
+    assert "reviewed" not in await terminal.world.trail("d1")
+    assert (await terminal.world.proposal("d1")).explanation == "honest"
+
+
 @pytest.mark.parametrize("document", ['{"a": "', "{", "[{", '"', "```", "`", '\n{"', "\n```"])
 async def test_nothing_behind_a_document_that_is_never_closed_is_a_command_and_that_is_said(
     document: str,
