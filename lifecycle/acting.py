@@ -148,8 +148,8 @@ class Acting:
         asked = {str(act.sender.id)} if by_person and counts else set()
         at_once = not force.holds
         while True:
-            if asked:
-                act = await self._with_lost(act, asked)
+            act = await self._with_lost(act, asked) if asked else act
+            self.gatekeeper.confirmed.heard(asked, act.lost)
             moment = self.world.moment()
             if asked:
                 act = with_account_lost(act, moment.policy)

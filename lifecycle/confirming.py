@@ -8,7 +8,7 @@ units.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from lifecycle.counting import approvals
@@ -17,7 +17,7 @@ from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Proposal
-from lifecycle.review import Absent, Decision
+from lifecycle.review import Absent, Decision, Review
 from lifecycle.tier import Puller
 from lifecycle.verdicts.effective_terms import revoke_permit
 from lifecycle.verdicts.judge import opening_changes
@@ -40,16 +40,28 @@ def still_approved(
 ) -> Proposal | None:
     """Return the proposal as it stands by the approvals of those who have not left since.
 
-    None if that must be asked first: people opened it, the last of them more than 30 s ago.
+    None if that must be asked first: people opened it, more than 30 s ago.
     """
     if proposal.opener_puller is not Puller.PERSON:
         return proposal
-    given_ms = [each.at_ms for each in tx.reviews.of(proposal.proposal_id) if each.counts]
-    if lately(moment, max(given_ms, default=0)):
+    if lately(moment, _enough_since_ms(tx.reviews.of(proposal.proposal_id), proposal.quorum)):
         return proposal
     if there is None or not there.covers(tx, proposal.proposal_id):
         return None
     return _without_who_left(tx, moment, proposal, there.lost)
+
+
+def _enough_since_ms(reviews: Sequence[Review], quorum: int) -> int:
+    """Return when the approval was given with which there were enough (ms UTC): nobody opened it
+    before, and all were confirmed when it was opened.
+
+    One more that comes later confirms nobody but its giver.
+    """
+    given_ms: dict[str, int] = {}
+    for review in reviews:
+        if review.counts and review.decision is Decision.APPROVE:
+            given_ms.setdefault(review.person, review.at_ms)
+    return max(list(given_ms.values())[: max(1, quorum)], default=0)
 
 
 def lately(moment: Moment, at_ms: int) -> bool:

@@ -221,10 +221,15 @@ class Adopter:
             await self.world.many.beside(each, self.gatekeeper.open(each))
 
     async def _there(self, proposal: Proposal) -> Membership:
-        """Ask for the membership of those who approved; nobody is counted anew in a window."""
+        """Ask for the membership of those who approved; nobody is counted anew in a window.
+
+        Where nobody has opened it although enough approved, somebody could not be confirmed or had
+        left: a chat that does not answer now lets no reload open it (ADR 0011).
+        """
         if proposal.state is not State.SENTINEL_APPROVED:
             return Membership()
-        return await of_approvers(self.world, proposal.proposal_id)
+        opened = proposal.opener is not None
+        return await of_approvers(self.world, proposal.proposal_id, only_certain=opened)
 
     async def evidence_changed(self, evidence_id: str) -> int:
         """Judge again what is open and names this evidence, and try what waited for it; return how

@@ -10,15 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
 from lifecycle.confirming import Membership, approvers, lately
 from lifecycle.counting import is_lost
+from lifecycle.moment import Moment
 from lifecycle.people.acts import Act
 from lifecycle.policy import Policy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind, Identity
 from lifecycle.review import Absent
 from lifecycle.world import World
+
+#: People for whom a chat was asked no longer ago than this are asked for together.
+_TOGETHER_MS: Final = 120_000
 
 
 class AskAlso(Exception):
@@ -100,15 +105,17 @@ def by_who_may(act: Act, may: Callable[[Act], bool]) -> Act:
     return theirs if may(theirs) else act
 
 
-async def of_approvers(world: World, proposal_id: str) -> Membership:
+async def of_approvers(world: World, proposal_id: str, *, only_certain: bool = True) -> Membership:
     """Ask for everybody whose stored approval of this proposal counts; for a count without an act.
 
-    Each was confirmed when the approval was given, so only people who have surely left are lost.
+    Each was confirmed when the approval was given, so only people who have surely left are lost;
+    not where a count since then may have confirmed too few (`only_certain` False).
     """
     people = await world.store.read(partial(approvers, proposal_id))
     if not people:
         return Membership()
-    return Membership(people, await world.notifier.lost_members(people, only_certain=True))
+    lost = await world.notifier.lost_members(people, only_certain=only_certain)
+    return Membership(people, lost)
 
 
 @dataclass(slots=True)
@@ -123,15 +130,36 @@ class Confirmed:
     _lost: set[Absent] = field(default_factory=set)
 
     async def approvers_of(self, proposal_id: str) -> Membership:
-        """Return who of those whose approval of a proposal counts has left, asked now or lately."""
+        """Return who of those whose approval of a proposal counts has left, asked now or lately.
+
+        Whoever was asked for in the last minutes is asked for again with them, in one question:
+        a chat that hangs would else hold up nearly every proposal, for one of them each time.
+        """
         people = await self.world.store.read(partial(approvers, proposal_id))
         now = self.world.moment()
-        due = {each for each in people if not lately(now, self._asked_ms.get(each, 0))}
-        if due:
-            lost = await self.world.notifier.lost_members(due, only_certain=True)
-            self._lost = {each for each in self._lost if _person_of(each) not in due} | set(lost)
-            self._asked_ms |= dict.fromkeys(due, now.now_ms)
+        if not all(lately(now, self._asked_ms.get(each, 0)) for each in people):
+            since_ms = now.now_ms - _TOGETHER_MS
+            before = (each for each, at_ms in self._asked_ms.items() if at_ms >= since_ms)
+            await self._ask(people.union(before), now)
         return Membership(people, frozenset(self._lost))
+
+    def heard(self, people: Collection[str], lost: Collection[Absent]) -> None:
+        """Note that these people were asked for, for an act, and who of them could not be confirmed
+        (`lost`): the others are members again. All are asked for anew, for this is fresher."""
+        self._lost = {each for each in self._lost if _person_of(each) not in people or each in lost}
+        for each in people:
+            self._asked_ms.pop(each, None)
+
+    async def _ask(self, people: Collection[str], now: Moment) -> None:
+        """Ask for these people. Who was known to have left is back only if a chat says so: after a
+        thaw it may have too much to do to answer a second time."""
+        lost_members = self.world.notifier.lost_members
+        lost = set(await lost_members(people, only_certain=True))
+        left = {each for each in self._lost - lost if _person_of(each) in people}
+        if left:
+            lost |= left.intersection(await lost_members({*map(_person_of, left)}))
+        self._lost = {each for each in self._lost if _person_of(each) not in people} | lost
+        self._asked_ms |= dict.fromkeys(people, now.now_ms)
 
 
 def _person_of(absent: Absent) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -18,13 +20,13 @@ from tests.world import World
 HOUR_MS = 3_600_000
 
 
-async def waits(world: World, proposal_id: str = "p1", *by: str) -> None:
+async def waits(world: World, proposal_id: str = "p1", *by: str, **changes: Any) -> None:
     """Let ana, or others, approve a mail that may be sent in an hour."""
     now_ms = world.clock.now_ms()
     times = {"valid_from_ms": now_ms + HOUR_MS, "valid_until_ms": now_ms + 2 * HOUR_MS}
     window = times | {"max_duration_ms": 60_000}
-    target = MAIL["target"] | {"resource_id": f"of-{proposal_id}"}
-    await world.submits(MAIL, proposal_id=proposal_id, target=target, time_window=window)
+    changes |= {"target": MAIL["target"] | {"resource_id": f"of-{proposal_id}"}}
+    await world.submits(MAIL, proposal_id=proposal_id, time_window=window, **changes)
     for person in by or ("ana",):
         await world.approves(person, proposal_id)
     assert (await world.proposal(proposal_id)).waiting_for == "valid_from_ms"
@@ -144,3 +146,123 @@ def test_a_clock_that_was_set_back_makes_no_answer_a_fresh_one(world: World) -> 
     assert [lately(now, now.now_ms - ago_ms) for ago_ms in (-1, 0, 30_000, 30_001)] == [
         *(False, True, True, False)
     ]
+
+
+async def test_one_more_approval_shortly_before_confirms_nobody_but_its_giver(world: World) -> None:
+    """It made the banned ones look as if they had been confirmed just now."""
+    await waits(world, "p1", "ana", "ben", approval_class="dual")
+    world.clock.advance(HOUR_MS / 1000 - 10)
+    world.notifier.banned = frozenset({("ana", "terminal"), ("ben", "terminal")})
+    await world.approves("dee", "p1")
+    world.clock.advance(11)
+    await world.workflow.open_ready()
+    await world.workflow.idle()
+
+    held = await world.proposal("p1")
+    assert (held.state, held.opener) == (State.SENTINEL_APPROVED, None)
+    assert world.tool("send-email").verbs() == []
+
+
+async def test_whoever_has_joined_again_opens_it_at_once_by_approving_again(world: World) -> None:
+    """They were told that all approvals are confirmed, and half a minute long nothing began."""
+    await waits(world)
+    world.notifier.lost = frozenset({"ana"})
+    await an_hour_passes(world)
+    world.notifier.lost = frozenset()
+    world.clock.advance(5)
+    await world.approves("ana", "p1")
+
+    assert (await world.proposal("p1")).state is State.EXECUTING
+    assert len(await world.audit("quorum_counted")) == 2
+
+
+async def test_a_chat_that_hangs_holds_up_no_proposal_for_each_of_its_approvers(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = dict(world.workflow.policy.people)
+    people["cal"] = replace(people["cal"], groups=frozenset({"approvers"}))
+    await world.adopts(people=people)
+    for number in range(10):
+        await waits(world, f"p{number}", ("ana", "ben", "cal", "dee")[number % 4])
+    asked: list[frozenset[str]] = []
+
+    async def lost_members(people: Iterable[str], *, only_certain: bool) -> frozenset[str]:
+        asked.append(frozenset(people))
+        world.clock.advance(8)
+        return frozenset()
+
+    monkeypatch.setattr(world.notifier, "lost_members", lost_members)
+    await an_hour_passes(world)
+
+    states = {(await world.proposal(f"p{number}")).state for number in range(10)}
+    assert states == {State.EXECUTING}
+    assert [len(people) for people in asked] == [1, 2, 3, 4]
+
+
+async def test_who_was_known_to_have_left_is_not_back_because_the_chat_answers_no_more(
+    world: World,
+) -> None:
+    """So many cards changed after a thaw that the chat had no time for a second answer."""
+    await waits(world)
+    await waits(world, "p2")
+    world.notifier.lost = frozenset({"ana"})
+    world.clock.advance(HOUR_MS / 1000)
+    await world.workflow.gatekeeper.confirmed.approvers_of("p1")
+    world.notifier.lost, world.notifier.unread = frozenset(), frozenset({"ana"})
+    world.clock.advance(60)
+    await world.workflow.open_ready()
+    await world.workflow.idle()
+
+    assert world.tool("send-email").verbs() == []
+    world.notifier.unread = frozenset()
+    world.clock.advance(60)
+    await world.approves("ana", "p2")
+    assert (await world.proposal("p2")).state is State.EXECUTING
+
+
+async def test_who_has_joined_again_and_approved_is_none_who_has_left(world: World) -> None:
+    """A chat that says nothing any more says nothing against what it confirmed meanwhile."""
+    await waits(world)
+    world.notifier.lost = frozenset({"ana"})
+    await an_hour_passes(world)
+    world.notifier.lost = frozenset()
+    await waits(world, "p2")
+    world.notifier.unread = frozenset({"ana"})
+    await an_hour_passes(world)
+
+    assert (await world.proposal("p2")).state is State.EXECUTING
+
+
+async def test_a_reload_opens_nothing_by_an_approval_of_somebody_who_had_left(
+    world: World,
+) -> None:
+    """While the chat does not answer a reload knows only that nobody has surely left."""
+    await waits(world)
+    world.notifier.lost = frozenset({"ana"})
+    await an_hour_passes(world)
+    world.notifier.lost, world.notifier.unread = frozenset(), frozenset({"ana"})
+    world.clock.advance(60)
+    await world.adopts()
+    await world.passes(seconds=31)
+
+    held = await world.proposal("p1")
+    assert (held.state, held.opener) == (State.SENTINEL_APPROVED, None)
+    await world.approves("ben", "p1")
+    assert (await world.proposal("p1")).state is State.EXECUTING
+    assert (await verified_in(world.store, None, lambda _: None)).problems == []
+
+
+async def test_a_reload_opens_nothing_where_an_approval_could_not_be_confirmed(
+    world: World,
+) -> None:
+    await world.submits(PROD, proposal_id="p1", approval_class="dual")
+    await world.approves("ana", "p1")
+    world.notifier.unread = frozenset({"ana"})
+    await world.approves("ben", "p1")
+    await world.adopts()
+    await world.passes(seconds=31)
+
+    assert (await world.proposal("p1")).state is State.SENTINEL_APPROVED
+    world.notifier.unread = frozenset()
+    await world.approves("ben", "p1")
+    assert (await world.proposal("p1")).state is not State.SENTINEL_APPROVED
