@@ -94,16 +94,26 @@ def says_anew(sender: Sender, known: Known) -> bool:
     """Return whether a ✅ that stands says anything that the law has not heard.
 
     A ✅ that counts does so only if the quorum is there but somebody could not be confirmed when it
-    was counted. One that was refused there, void, or taken back elsewhere says nothing until it was
-    seen gone from this card: what merely still stands is no new decision, not even days later. One
-    that could not be judged yet does so for its giver, whoever it was refused to meanwhile.
+    was counted, and not if it was refused since to its giver, who has left. One that was refused
+    there, void, or taken back elsewhere says nothing until it was seen gone from this card: what
+    merely still stands is no new decision, not even days later. One that could not be judged yet
+    does so for its giver, whoever it was refused to meanwhile.
     """
     mine = [r for r in known.reviews if r.person == sender.id and approves(r)]
     if any(review.counts for review in mine):
-        return known.short
+        return known.short and not _refused_since(sender, known, mine)
     given = not mine or _gave_anew(sender, known, mine)
     refused = is_refused(known.card, (sender.account, Signal.APPROVE))
     return given and (not refused or waits_for(known.card, sender))
+
+
+def _refused_since(sender: Sender, known: Known, mine: Sequence[Review]) -> bool:
+    """Return whether the ✅ here that gave an approval which counts was refused to its giver since.
+    One that stands beside such an approval is noted as refused, too, and gave none."""
+    refused = refusal_of(known.card, (sender.account, Signal.APPROVE))
+    here = known.card.message_ids[-1]
+    gave = any(review.counts and gave_by(sender, here, review) for review in mine)
+    return gave and refused.stands and refused.to == sender.id
 
 
 def _gave_anew(sender: Sender, known: Known, mine: Sequence[Review]) -> bool:
