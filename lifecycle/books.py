@@ -176,10 +176,10 @@ class Flags(Protocol):
     """Small facts by name that must survive a restart, such as the freeze and the last anchor."""
 
     def get(self, name: str) -> Any:
-        """Return the JSON value of a flag, None if it was never set."""
+        """Return the JSON value of a flag, None if it is not set."""
 
     def put(self, name: str, value: Any) -> None:
-        """Set a flag."""
+        """Set a flag; None removes it."""
 
     def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:
         """Remember an event of a surface; False if it was remembered before within 24 hours."""

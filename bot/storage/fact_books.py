@@ -56,7 +56,7 @@ class FlagBook(Book):
     """The port Flags: small facts that survive a restart, and the events heard lately."""
 
     def get(self, name: str) -> Any:
-        """Return the JSON value of a flag, None if it was never set.
+        """Return the JSON value of a flag, None if it is not set.
 
         If somebody wrote text there that is not JSON, the text itself is returned. Every caller
         checks the shape of a flag, and treats such a text like any other wrong shape.
@@ -77,9 +77,12 @@ class FlagBook(Book):
             return str(text)
 
     def put(self, name: str, value: Any) -> None:
-        """Set a flag to a JSON value."""
+        """Set a flag to a JSON value; None removes it, for a row that says nothing would stay."""
         self.desk.flags.pop(name, None)
-        self._do("put_flag", {"name": name, "value": dump(value)})
+        if value is None:
+            self._do("drop_flag", {"name": name})
+        else:
+            self._do("put_flag", {"name": name, "value": dump(value)})
 
     def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:
         """Remember an event; return False if it was heard in the 24 hours before `at_ms`.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from bot.storage.json_text import dump, load
@@ -63,14 +64,19 @@ class FlagTable:
         return load(text) if text is not None else None
 
     def put(self, name: str, value: Any) -> None:
-        self._rows.put(name, dump(value))
+        if value is not None:
+            self._rows.put(name, dump(value))
+        elif self._rows.get(name) is not None:
+            self._rows.drop(name)
 
     def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:
         before_ms = at_ms - REMEMBERED_MS
         seen_at_ms = self._events.get((surface, event_id))
         if seen_at_ms is not None and seen_at_ms > before_ms:
             return False
-        for key in [key for key, seen_ms in self._events.items() if seen_ms <= before_ms]:
+        # They stand in the order in which they came: what is past need not be looked for in a day.
+        past = takewhile(lambda each: each[1] <= before_ms, self._events.items())
+        for key in [key for key, _ in past]:
             self._events.drop(key)
         self._events.put((surface, event_id), at_ms)
         return True

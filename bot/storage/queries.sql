@@ -519,3 +519,7 @@ ON CONFLICT (surface, event_id) DO UPDATE SET at_ms = excluded.at_ms WHERE at_ms
 DELETE FROM events WHERE number IN (
     SELECT number FROM events WHERE at_ms <= :before_ms ORDER BY at_ms LIMIT 8
 );
+-- drop_flag --
+-- Remove a flag.
+DELETE FROM flags WHERE name = :name;
+

@@ -45,3 +45,31 @@ async def test_yesterdays_rows_go_as_todays_come(store: SqliteStore, table: str)
     await store.write(many(300, 20, NOW_MS + DAY_MS + 1))
 
     assert await rows(store, table) == 22
+
+
+async def test_a_flag_that_says_nothing_leaves_no_row(store: SqliteStore) -> None:
+    """One was left for each policy that nothing stood under any more, and for each place in which
+    an event had waited."""
+    await store.write(lambda tx: [tx.flags.put(f"f{n}", n) for n in range(3)])
+
+    def removes(tx: Transaction) -> list[object]:
+        for name in ("f1", "f2", "never set"):
+            tx.flags.put(name, None)
+        return [tx.flags.get(f"f{n}") for n in range(3)]
+
+    assert await store.write(removes) == [0, None, None]
+    assert await rows(store, "flags") == 1
+    assert await store.read(lambda tx: tx.flags.get("f1")) is None
+
+
+async def test_a_flag_that_was_removed_in_vain_is_there_again(store: SqliteStore) -> None:
+    await store.write(lambda tx: tx.flags.put("f", 1))
+
+    def fails(tx: Transaction) -> None:
+        tx.flags.put("f", None)
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await store.write(fails)
+    assert await store.read(lambda tx: tx.flags.get("f")) == 1
+    assert await store.write(lambda tx: tx.flags.get("f")) == 1
