@@ -51,9 +51,16 @@ class Proposals(Protocol):
         *,
         state: str | None = None,
         tool: str | None = None,
+        until: tuple[int, str] | None = None,
     ) -> Sequence[Proposal]:
         """Return a proposer's proposals, newest first, that come after `before` (created_at_ms, id)
-        in that order; from the newest on if it is None."""
+        in that order; from the newest on if it is None. None behind `until` is looked at."""
+
+    def own_behind(
+        self, actor: str, before: tuple[int, str] | None, count: int
+    ) -> tuple[int, str] | None:
+        """Return the place (created_at_ms, id) of the proposer's `count`-th proposal after `before`
+        in that order, whatever its state and tool; None if there are fewer."""
 
     def with_r3(self, r3_s256: str) -> Proposal | None:
         """Return the proposal whose R3 document has this hash."""

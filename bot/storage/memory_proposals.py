@@ -52,6 +52,11 @@ def _copied(p: Proposal) -> Proposal:
     return proposal_of(row_of(p))
 
 
+def _place(proposal: Proposal) -> tuple[int, str]:
+    """Return by what a proposer's own proposals are ordered."""
+    return proposal.created_at_ms, proposal.proposal_id
+
+
 class ProposalTable:
     """Implements the port Proposals."""
 
@@ -111,17 +116,26 @@ class ProposalTable:
         *,
         state: str | None = None,
         tool: str | None = None,
+        until: tuple[int, str] | None = None,
     ) -> Sequence[Proposal]:
-        found = self._where(
-            lambda p: (
-                p.actor.id == actor
-                and (p.created_at_ms, p.proposal_id) < (before or (_NEVER_MS, ""))
-                and state in (None, p.state)
-                and tool in (None, p.tool)
-            ),
-            lambda p: (p.created_at_ms, p.proposal_id),
-        )
-        return found[::-1][:limit]
+        return [
+            p
+            for p in self._own_behind(actor, before)
+            if state in (None, p.state) and tool in (None, p.tool)
+            if until is None or _place(p) >= until
+        ][:limit]
+
+    def own_behind(
+        self, actor: str, before: tuple[int, str] | None, count: int
+    ) -> tuple[int, str] | None:
+        found = self._own_behind(actor, before)
+        return _place(found[count - 1]) if len(found) >= count else None
+
+    def _own_behind(self, actor: str, before: tuple[int, str] | None) -> list[Proposal]:
+        """Return a proposer's proposals after `before`, newest first."""
+        first = before or (_NEVER_MS, "")
+        found = self._where(lambda p: p.actor.id == actor and _place(p) < first, _place)
+        return found[::-1]
 
     def with_r3(self, r3_s256: str) -> Proposal | None:
         return next((p for p in self._rows if p.r3_s256 == r3_s256), None)

@@ -15,7 +15,9 @@ from lifecycle.state import State
 from lifecycle.windows import closing_place
 
 _BEFORE_ALL_MS: Final = -(2**63)
-_NEVER_MS = 2**63 - 1
+#: Places (created_at_ms, id) before and behind all proposals, where the newest comes first.
+_NEWEST: Final = (2**63 - 1, "")
+_OLDEST: Final = (_BEFORE_ALL_MS, "")
 _OPEN: Final = frozenset(state.value for state in State if not state.terminal)
 
 
@@ -76,12 +78,24 @@ class ProposalBook(Book):
         *,
         state: str | None = None,
         tool: str | None = None,
+        until: tuple[int, str] | None = None,
     ) -> Sequence[Proposal]:
-        """Return a proposer's proposals, newest first, older than (created_at_ms, id) `before`."""
-        before_ms, before_id = before or (_NEVER_MS, "")
-        values = {"actor": actor, "before_ms": before_ms, "before_id": before_id, "limit": limit}
-        query = "own_open_of" if state in _OPEN else "own_of"
-        return self._many(query, state=state, tool=tool, **values)
+        """Return a proposer's proposals, newest first, older than (created_at_ms, id) `before`;
+        none that is older than `until`."""
+        values: dict[str, Any] = {"actor": actor, "limit": limit, "state": state, "tool": tool}
+        values["before_ms"], values["before_id"] = before or _NEWEST
+        values["until_ms"], values["until_id"] = until or _OLDEST
+        return self._many("own_open_of" if state in _OPEN else "own_of", **values)
+
+    def own_behind(
+        self, actor: str, before: tuple[int, str] | None, count: int
+    ) -> tuple[int, str] | None:
+        """Return the place of a proposer's `count`-th proposal after `before`, newest first; None
+        if there are fewer."""
+        before_ms, before_id = before or _NEWEST
+        values = {"actor": actor, "before_ms": before_ms, "before_id": before_id, "count": count}
+        row = self._one("own_behind", **values)
+        return (row["created_at_ms"], row["proposal_id"]) if row else None
 
     def with_r3(self, r3_s256: str) -> Proposal | None:
         """Return the proposal whose R3 document has this hash, None if there is none."""

@@ -79,14 +79,22 @@ LIMIT 1;
 -- A proposer's own proposals, newest first, behind the one that a page ended with.
 SELECT * FROM proposals
 WHERE actor = :actor AND (created_at_ms, proposal_id) < (:before_ms, :before_id)
+    AND (created_at_ms, proposal_id) >= (:until_ms, :until_id)
     AND (:state IS NULL OR state = :state) AND (:tool IS NULL OR tool = :tool)
 ORDER BY created_at_ms DESC, proposal_id DESC LIMIT :limit;
+
+-- own_behind --
+-- How far a page of a proposer's own proposals may look; the index alone answers.
+SELECT created_at_ms, proposal_id FROM proposals
+WHERE actor = :actor AND (created_at_ms, proposal_id) < (:before_ms, :before_id)
+ORDER BY created_at_ms DESC, proposal_id DESC LIMIT 1 OFFSET :count - 1;
 
 -- own_open_of --
 -- A proposer's own open proposals in one state; ended ones are not looked at.
 SELECT * FROM proposals INDEXED BY open_by_content
 WHERE decided_at_ms IS NULL AND actor = :actor AND state = :state
     AND (created_at_ms, proposal_id) < (:before_ms, :before_id)
+    AND (created_at_ms, proposal_id) >= (:until_ms, :until_id)
     AND (:tool IS NULL OR tool = :tool)
 ORDER BY created_at_ms DESC, proposal_id DESC LIMIT :limit;
 
@@ -278,6 +286,23 @@ SELECT seq, entry_hash FROM audit WHERE seq >= :first_seq ORDER BY seq;
 -- audit_of --
 -- The trail of one proposal.
 SELECT * FROM audit WHERE proposal_id = :proposal_id ORDER BY seq;
+
+-- audit_without_attempts --
+-- The trail of one proposal without mere attempts (`is_mere_attempt` of lifecycle/audit.py).
+SELECT * FROM audit
+WHERE proposal_id = :proposal_id AND (
+    kind NOT IN ('ignored', 'deduplicated', 'permit_refused')
+    OR target IS NOT NULL OR reason = 'already_counted'
+)
+ORDER BY seq;
+
+-- newest_attempts --
+-- The newest mere attempts of one proposal: the other entries than those of the query above.
+SELECT * FROM audit
+WHERE proposal_id = :proposal_id AND kind IN ('ignored', 'deduplicated', 'permit_refused')
+    AND target IS NULL AND reason IS NOT 'already_counted'
+ORDER BY seq DESC
+LIMIT :limit;
 
 -- audit_page_of --
 -- A page of the trail of one proposal, after an entry of it.
@@ -509,6 +534,10 @@ SELECT value FROM flags WHERE name = :name;
 INSERT INTO flags (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- drop_flag --
+-- Remove a flag.
+DELETE FROM flags WHERE name = :name;
+
 -- remember_event --
 -- Remember an event; changes a row only if the event is unknown or so old that it counts as new.
 INSERT INTO events (surface, event_id, at_ms) VALUES (:surface, :event_id, :at_ms)
@@ -519,7 +548,3 @@ ON CONFLICT (surface, event_id) DO UPDATE SET at_ms = excluded.at_ms WHERE at_ms
 DELETE FROM events WHERE number IN (
     SELECT number FROM events WHERE at_ms <= :before_ms ORDER BY at_ms LIMIT 8
 );
--- drop_flag --
--- Remove a flag.
-DELETE FROM flags WHERE name = :name;
-

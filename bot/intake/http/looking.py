@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,6 +20,9 @@ from lifecycle.proposal import Proposal, Verb
 from lifecycle.questions import question_json, question_of
 from lifecycle.state import State
 from lifecycle.text.masking import mask_secrets
+
+#: A page of narrowed proposals comes from at most so many: some milliseconds.
+_LOOKED_THROUGH: Final = 2_000
 
 
 async def one(door: Door, incoming: Request, sender: Sender) -> Response:
@@ -67,17 +70,23 @@ def _shown(tx: Transaction, door: Door, found: Proposal) -> dict[str, Any]:
 
 
 async def listed(door: Door, incoming: Request, sender: Sender) -> Response:
-    """Return the sender's own proposals, newest first, a page at a time."""
-    query = incoming.query_params
+    """Return the sender's own proposals, newest first, a page at a time.
+
+    A page of one tool, or of what has ended so, looks through so many proposals only, and may end
+    before it is full: an agent with years behind it must not keep the readers from all others.
+    """
+    query, actor = incoming.query_params, str(sender.id)
     limit, before = queries.items(query), queries.cursor(query)
     state, tool = queries.choice(query, queries.STATE), queries.choice(query, queries.TOOL)
 
     def view(tx: Transaction) -> dict[str, Any]:
-        found = tx.proposals.own_of(str(sender.id), before, limit + 1, state=state, tool=tool)
+        sought = tool is not None if state is None else State(state).terminal  # in all the past
+        until = tx.proposals.own_behind(actor, before, _LOOKED_THROUGH) if sought else None
+        found = tx.proposals.own_of(actor, before, limit + 1, state=state, tool=tool, until=until)
         page = [each for each in found[:limit] if each.actor == sender.identity]
-        more = len(found) > limit
-        last = page[-1] if page else None
-        behind = queries.cursor_of(last.created_at_ms, last.proposal_id) if last and more else None
+        last = found[limit - 1] if len(found) > limit else None
+        place = (last.created_at_ms, last.proposal_id) if last is not None else until
+        behind = queries.cursor_of(*place) if place is not None else None
         return {"proposals": [_shown(tx, door, each) for each in page], "next_cursor": behind}
 
     return json_response(await door.store.read(view))

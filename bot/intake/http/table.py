@@ -37,7 +37,8 @@ PROPOSALS: Final = (
         "GET",
         "/v1/proposals",
         "list",
-        "Your proposals, newest first.",
+        "Your proposals, newest first. With `state` or `tool` a page may hold fewer than `limit`: "
+        "the list ends where `next_cursor` is null.",
         looking.listed,
         {200: "Proposals"},
         (400,),

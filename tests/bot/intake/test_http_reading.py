@@ -125,6 +125,38 @@ async def test_pages_are_whole_and_end(leila) -> None:
     assert (await leila.get("/v1/proposals?cursor=AAAA")).status_code == 400
 
 
+@pytest.mark.parametrize(
+    ("narrowed", "found"),
+    [
+        ("tool=production-deploy", ["p6", "p0"]),
+        ("state=rejected", ["p4"]),
+        ("state=rejected&tool=production-deploy", []),
+        ("state=sentinel_approved&tool=production-deploy", ["p6", "p0"]),
+        ("state=completed", []),
+        ("", ["p6", "p5", "p4", "p3", "p2", "p1", "p0"]),
+    ],
+)
+async def test_a_narrowed_list_is_whole_although_no_page_looks_through_all_the_past(
+    leila, monkeypatch: pytest.MonkeyPatch, narrowed: str, found: list[str]
+) -> None:
+    """An agent with 20,000 proposals behind it that asked for a tool took a reader 90 ms."""
+    monkeypatch.setattr("bot.intake.http.looking._LOOKED_THROUGH", 3)
+    await submitted(leila, PROD, proposal_id="p0")
+    for number in range(1, 6):
+        to = {"to": f"{number}@shop.example", "subject": "x", "body": "y"}
+        await submitted(leila, MAIL, proposal_id=f"p{number}", parameters=to)
+    other = {**PROD["parameters"], "version": "6"}
+    await submitted(leila, PROD, proposal_id="p6", parameters=other)
+    assert (await leila.delete("/v1/proposals/p4")).status_code == 200
+    pages, cursor = [], ""
+    while cursor is not None and len(pages) < 9:
+        page = (await leila.get(f"/v1/proposals?limit=2&{narrowed}{cursor}")).json()
+        pages.append([each["proposal_id"] for each in page["proposals"]])
+        cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else None
+    assert [each for page in pages for each in page] == found
+    assert len(pages) <= 4
+
+
 async def test_a_long_trail_comes_in_pages_and_whole(leila) -> None:
     await submitted(leila, PROD)
     for _ in range(101):

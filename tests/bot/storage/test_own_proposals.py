@@ -53,6 +53,29 @@ async def test_own_proposals_can_be_asked_for_by_state_and_tool(store) -> None:
     assert len(await store.read(lambda tx: ids(tx, tool="send-email"))) == 5
 
 
+async def test_a_look_at_ones_own_ends_where_it_is_told_to(store) -> None:
+    await store.write(filled)
+
+    def view(tx: Transaction) -> list[object]:
+        until = tx.proposals.own_behind("leila", None, 3)
+        pages = [tx.proposals.own_of("leila", None, 9, until=until)]
+        pages += [tx.proposals.own_of("leila", until, 9)]
+        pages += [tx.proposals.own_of("leila", None, 9, until=until, state="pending")]
+        pages += [tx.proposals.own_of("leila", None, 9, until=until, tool="send-email")]
+        far = [tx.proposals.own_behind("leila", each, 3) for each in (until, (NOW_MS, ""))]
+        return [until, *([each.proposal_id for each in page] for page in pages), *far]
+
+    assert await store.read(view) == [
+        (NOW_MS + 1, "p2"),
+        ["p4", "p3", "p2"],
+        ["p1", "p0"],
+        ["p3"],
+        ["p4", "p3", "p2"],
+        None,
+        None,
+    ]
+
+
 def ended(numbers: range, tx: Transaction) -> None:
     for number in numbers:
         document = a_document(proposal_id=f"past{number}")
