@@ -21,8 +21,9 @@ from lifecycle.agreeing.rows import begins, disagreements
 from lifecycle.agreeing.spending import spending_disagreements
 from lifecycle.agreeing.tasks import task_disagreements
 from lifecycle.agreeing.uses import UsesTold
-from lifecycle.audit import GENESIS, broken_links
+from lifecycle.audit import GENESIS, AuditEntry, broken_links, is_mere_attempt
 from lifecycle.ports import ProposalStore, RowUnreadable, Transaction
+from lifecycle.proposal import Proposal
 
 _PAGE: Final = 500
 #: The checks of what belongs to a proposal and is stored in other tables.
@@ -121,7 +122,7 @@ def _wrong_about(tx: Transaction, proposal_id: str) -> list[str]:
         proposal = tx.proposals.get(proposal_id)
         if proposal is None:  # within one snapshot: by an id that is no text nothing is found
             return [f"proposal {proposal_id}: its id cannot be read"]
-        trail = tx.audit.of(proposal_id)
+        trail = _to_compare(tx, proposal)
         found = disagreements(proposal, trail, tx.reviews.of(proposal_id))
         for beside in _BESIDE:
             found += beside(tx, proposal, trail)
@@ -130,6 +131,23 @@ def _wrong_about(tx: Transaction, proposal_id: str) -> list[str]:
         return found
     except (RowUnreadable, ValueError, TypeError, KeyError) as error:
         return [f"proposal {proposal_id}: its row, reviews or entries cannot be read ({error})"]
+
+
+def _to_compare(tx: Transaction, proposal: Proposal) -> list[AuditEntry]:
+    """Return the trail of a proposal without mere attempts, except the first one whose digest is
+    not that of the row; read in pages, for there may be hundreds of thousands of attempts."""
+    kept: list[AuditEntry] = []
+    after, unlike = 0, False
+    while page := tx.audit.page_of(proposal.proposal_id, after, _PAGE):
+        for entry in page:
+            event = entry.event
+            if is_mere_attempt(event.kind, event.target, event.reason):
+                if unlike or event.digest == proposal.digest:
+                    continue
+                unlike = True
+            kept.append(entry)
+        after = page[-1].seq
+    return kept
 
 
 def _entries(tx: Transaction) -> Iterator[Mapping[str, Any]]:

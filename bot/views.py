@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 PAGE: Final = 10
+#: So many attempts without effect are shown of one proposal.
+MOST_ATTEMPTS: Final = 100
 #: The least number of characters of an abbreviated id.
 SHORTEST_PREFIX: Final = 4
 _CHUNK: Final = 200
@@ -153,10 +155,17 @@ def show(tx: Transaction, given: str, now_ms: int, *, public_url: str = "") -> d
     return proposal_json(proposal, reviews, now_ms, stands, public_url=public_url)
 
 
-def trail(tx: Transaction, given: str) -> list[dict[str, Any]]:
-    """Return the audit trail of one proposal, oldest first; raises as `resolve` does."""
-    proposal = resolve(tx, given)
-    return [entry.as_json() for entry in tx.audit.of(proposal.proposal_id)]
+def trail(tx: Transaction, given: str) -> tuple[list[dict[str, Any]], bool]:
+    """Return the audit trail of one proposal, oldest first, and whether attempts were left out.
+
+    Of mere attempts only the newest are among it: anybody may have made hundreds of thousands, and
+    anybody may ask. Raises as `resolve` does.
+    """
+    proposal_id = resolve(tx, given).proposal_id
+    attempts = tx.audit.newest_attempts(proposal_id, MOST_ATTEMPTS + 1)
+    more = len(attempts) > MOST_ATTEMPTS
+    found = (*tx.audit.without_attempts(proposal_id), *attempts[more:])
+    return [entry.as_json() for entry in sorted(found, key=lambda each: each.seq)], more
 
 
 def pending_json(tx: Transaction, now_ms: int, *, public_url: str = "") -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from lifecycle.canonical import canonical_bytes, sha256_hex
+from lifecycle.event_kinds import EventKind
 from lifecycle.proposal import Identity
 
 GENESIS: Final = "0" * 64
@@ -20,6 +21,11 @@ _EXACTLY: Final = (
     | orjson.OPT_PASSTHROUGH_DATETIME
     | orjson.OPT_PASSTHROUGH_DATACLASS
 )
+
+#: Anybody who may speak, or give an emoji, can bring about any number of entries of these kinds.
+_ATTEMPTS: Final = frozenset({EventKind.IGNORED, EventKind.DEDUPLICATED, EventKind.PERMIT_REFUSED})
+#: Given again by somebody whose approval counts, a ✅ stands for that approval.
+_APPROVED_AGAIN: Final = "already_counted"
 
 
 class AuditEvent(NamedTuple):
@@ -81,6 +87,12 @@ class AuditEntry(NamedTuple):
         except TypeError:
             data = canonical_bytes(self.content())
         return sha256_hex(self.prev_hash.encode() + b":" + data)
+
+
+def is_mere_attempt(kind: str, target: str | None, reason: str | None) -> bool:
+    """Return True for an entry, by its kind, `to` and reason, that the law never looks at: it tells
+    of an attempt without effect, and a proposal may have hundreds of thousands of them."""
+    return kind in _ATTEMPTS and target is None and reason != _APPROVED_AGAIN
 
 
 def chained(event: AuditEvent, seq: int, prev_hash: str) -> tuple[AuditEntry, bytes]:

@@ -43,6 +43,14 @@ class AuditTrail(Protocol):
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
         """Return the trail of one proposal, oldest first."""
 
+    def without_attempts(self, proposal_id: str) -> Sequence[AuditEntry]:
+        """Return the trail of one proposal, oldest first, without mere attempts
+        (`is_mere_attempt`): all that the law reads, however often strangers tried something."""
+
+    def newest_attempts(self, proposal_id: str, limit: int) -> Sequence[AuditEntry]:
+        """Return the newest mere attempts in the trail of one proposal, at most `limit`, oldest
+        first."""
+
     def page_of(self, proposal_id: str, after_seq: int, limit: int) -> Sequence[AuditEntry]:
         """Return at most `limit` entries of one proposal behind `after_seq`, oldest first."""
 

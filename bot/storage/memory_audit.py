@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from bot.storage.memory_tables import Journal, Table
-from bot.storage.record_rows import audit_row, entry_of, exported_of
+from bot.storage.record_rows import audit_row, entry_of, exported_of, is_attempt_row
 from lifecycle.audit import GENESIS, AuditEntry, AuditEvent, chained
 
 
@@ -32,6 +33,15 @@ class AuditTable:
 
     def of(self, proposal_id: str) -> Sequence[AuditEntry]:
         return [entry_of(row) for row in self._rows if row["proposal_id"] == proposal_id]
+
+    def without_attempts(self, proposal_id: str) -> Sequence[AuditEntry]:
+        mine = (row for row in self._rows if row["proposal_id"] == proposal_id)
+        return [entry_of(row) for row in mine if not is_attempt_row(row)]
+
+    def newest_attempts(self, proposal_id: str, limit: int) -> Sequence[AuditEntry]:
+        mine = (row for row in self._rows if row["proposal_id"] == proposal_id)
+        newest = deque((row for row in mine if is_attempt_row(row)), maxlen=limit)
+        return [entry_of(row) for row in newest]
 
     def page_of(self, proposal_id: str, after_seq: int, limit: int) -> Sequence[AuditEntry]:
         behind = (row for row in self._rows if row["seq"] > after_seq)

@@ -13,7 +13,7 @@ from bot.row_kinds import Kinds
 from bot.storage.json_text import dump, load
 from bot.storage.rows import Row
 from bot.storage.told_once import tell_once
-from lifecycle.audit import AuditEntry, AuditEvent
+from lifecycle.audit import AuditEntry, AuditEvent, is_mere_attempt
 from lifecycle.canonical import canonical_bytes
 from lifecycle.evidence import unread_packet
 from lifecycle.moment import is_moment
@@ -230,6 +230,11 @@ def audit_row(entry: AuditEntry, details: str) -> dict[str, Any]:
         "prev_hash": entry.prev_hash,
         "entry_hash": entry.entry_hash,
     }
+
+
+def is_attempt_row(row: Row) -> bool:
+    """Return True if the entry in a row tells of a mere attempt."""
+    return is_mere_attempt(row["kind"], row["target"], row["reason"])
 
 
 def entry_of(row: Row) -> AuditEntry:

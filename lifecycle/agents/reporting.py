@@ -194,7 +194,7 @@ def _said_done(tx: Transaction, proposal: Proposal) -> bool:
     """Return True if its agent has reported late that it was done."""
     return any(
         entry.event.kind == EventKind.LATE_RECEIPT and entry.event.details.get("outcome") == "done"
-        for entry in tx.audit.of(proposal.proposal_id)
+        for entry in tx.audit.without_attempts(proposal.proposal_id)
     )
 
 

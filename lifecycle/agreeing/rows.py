@@ -78,7 +78,7 @@ def may_begin_as_told(tx: Transaction, proposal: Proposal) -> bool:
     It is asked before a proposal begins. A document, a state or an approval that somebody put into
     the database by hand has no entry, and makes it False.
     """
-    trail = tx.audit.of(proposal.proposal_id)
+    trail = tx.audit.without_attempts(proposal.proposal_id)
     reviews = tx.reviews.of(proposal.proposal_id)
     unbound = (*about_its_evidence(tx, proposal),)
     told = was_shown(proposal, trail) and not disagreements(proposal, trail, reviews)
@@ -91,7 +91,7 @@ def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:
     It is asked before a tool is called for an execution that began earlier, since otherwise only
     the row says that it began.
     """
-    trail = tx.audit.of(proposal.proposal_id)
+    trail = tx.audit.without_attempts(proposal.proposal_id)
     told = retold(trail)
     otherwise = (
         *_about_its_bytes(proposal, trail, told),
@@ -110,7 +110,7 @@ def handed_back_as_told(tx: Transaction, proposal: Proposal, called: Execution) 
     A roll back is made whatever else the row says. With the receipt of another proposal, or another
     tool with this receipt, it would take back what belongs to somebody else.
     """
-    trail = tx.audit.of(proposal.proposal_id)
+    trail = tx.audit.without_attempts(proposal.proposal_id)
     told = retold(trail)
     if told.call is None or trail[0].event.details.get("tool", proposal.tool) != proposal.tool:
         return False
@@ -127,7 +127,8 @@ def begun_with(tx: Transaction, proposal: Proposal) -> str | None:
     None if it does not: for what an agent carries out, and where an older version began it.
     """
     told = (
-        entry.event.details.get("call") for entry in reversed(tx.audit.of(proposal.proposal_id))
+        entry.event.details.get("call")
+        for entry in reversed(tx.audit.without_attempts(proposal.proposal_id))
     )
     return next((each for each in told if isinstance(each, str)), None)
 
@@ -135,7 +136,7 @@ def begun_with(tx: Transaction, proposal: Proposal) -> str | None:
 def called_under(tx: Transaction, proposal: Proposal) -> str | None:
     """Return the digest of the policy under which its last call was claimed, as the trail tells;
     None if nothing was called."""
-    call = retold(tx.audit.of(proposal.proposal_id)).call
+    call = retold(tx.audit.without_attempts(proposal.proposal_id)).call
     return None if call is None else call.began.event.policy_digest
 
 

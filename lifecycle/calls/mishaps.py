@@ -123,7 +123,7 @@ def stands_shown(tx: Transaction, proposal: Proposal) -> list[Any]:
     if execution is None or not execution.still_stands:
         return []
     try:
-        trail = tx.audit.of(proposal.proposal_id)
+        trail = tx.audit.without_attempts(proposal.proposal_id)
     except RowUnreadable:
         return [_UNREAD]
     told = (entry.event.details for entry in reversed(trail))

@@ -206,7 +206,7 @@ def _later_by_ms(
     nothing.
     """
     try:
-        trail = tx.audit.of(proposal.proposal_id)
+        trail = tx.audit.without_attempts(proposal.proposal_id)
         if proposal.state is State.EXECUTING:
             ours = stands_as_told(tx, proposal)
             told = [entry for entry in trail if _opens(entry)]

@@ -164,7 +164,7 @@ def said_of_this_call(tx: Transaction, moment: Moment, proposal: Proposal, sende
 
 
 def _events(tx: Transaction, proposal: Proposal) -> Iterator[AuditEvent]:
-    return (entry.event for entry in tx.audit.of(proposal.proposal_id))
+    return (entry.event for entry in tx.audit.without_attempts(proposal.proposal_id))
 
 
 def _heard_ms(event: AuditEvent) -> int:

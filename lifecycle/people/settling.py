@@ -80,7 +80,7 @@ def _passes_over_a_stop(tx: Transaction, proposal: Proposal, execution: Executio
     settled all the same.
     """
     try:
-        told = retold(tx.audit.of(proposal.proposal_id))
+        told = retold(tx.audit.without_attempts(proposal.proposal_id))
     except RowUnreadable:
         return False
     stands = proposal.kept_stop is not None and told.verb in (execution.verb.value, UNTOLD)
@@ -215,7 +215,7 @@ def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity)
 
 def _window_ms(tx: Transaction, proposal: Proposal) -> int:
     """Return how long the window is that was told; raises RowUnreadable."""
-    window_s = retold(tx.audit.of(proposal.proposal_id)).window_s
+    window_s = retold(tx.audit.without_attempts(proposal.proposal_id)).window_s
     return (window_s if isinstance(window_s, int) else proposal.window_s) * 1000
 
 

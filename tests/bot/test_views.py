@@ -103,7 +103,7 @@ async def test_pending_holds_what_waits_and_what_executes() -> None:
 async def test_the_trail_and_the_view_speak_of_the_same_proposal() -> None:
     world = a_world(MemoryStore())
     await world.submits(PROD, proposal_id="deploy-1")
-    entries = await world.store.read(lambda tx: trail(tx, "depl"))
+    entries, _ = await world.store.read(lambda tx: trail(tx, "depl"))
     shown = await world.store.read(lambda tx: show(tx, "depl", NOW_MS))
 
     assert {entry["proposal_id"] for entry in entries} == {"deploy-1"}

@@ -9,12 +9,18 @@ from typing import Any
 
 import pytest
 
-from lifecycle.audit import broken_links
+from lifecycle.audit import AuditEntry, broken_links, is_mere_attempt
+from lifecycle.event_kinds import EventKind
 from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
 from lifecycle.records import Card, Money, PermitRecord
 from lifecycle.review import Decision, Review
+from lifecycle.state import Trigger
 from tests.builders import ANA, NOW_MS
 from tests.contracts.store_examples import InStore, event, waiting
+
+
+def _line_of(entry: AuditEntry) -> tuple[str, str | None, str | None]:
+    return entry.event.kind, entry.event.target, entry.event.reason
 
 
 class TrailContract(InStore):
@@ -117,6 +123,44 @@ class TrailContract(InStore):
             return [(entry.seq, entry.event.kind) for entry in tx.audit.of("p1")]
 
         assert await store.write(unit) == [(1, "moved"), (3, "note")]
+
+    async def test_mere_attempts_and_the_rest_of_a_trail_are_told_apart(
+        self, store: ProposalStore
+    ) -> None:
+        """Both stores draw the line where `is_mere_attempt` draws it."""
+        kinds = [*EventKind, *Trigger]
+        told = [
+            event(str(kind), proposal_id=name, source="pending", target=target, reason=reason)
+            for kind in kinds
+            for target in (None, "rejected")
+            for reason in (None, "not_a_reviewer", "already_counted")
+            for name in ("p1", "p2")
+        ]
+
+        def unit(tx: Transaction) -> None:
+            written = [*map(tx.audit.append, told)]
+            mine = [each for each in written if each.event.proposal_id == "p1"]
+            attempts = [each for each in mine if is_mere_attempt(*_line_of(each))]
+            rest = [each for each in mine if each not in attempts]
+            assert {each.event.kind for each in attempts} == {
+                EventKind.IGNORED,
+                EventKind.DEDUPLICATED,
+                EventKind.PERMIT_REFUSED,
+            }
+            for _ in ("before they are written", "after"):
+                assert tx.audit.without_attempts("p1") == rest
+                assert tx.audit.newest_attempts("p1", 99) == attempts
+            assert tx.audit.newest_attempts("p1", 2) == attempts[-2:]
+
+        await store.write(unit)
+        both = await store.read(
+            lambda tx: [*tx.audit.without_attempts("p1"), *tx.audit.newest_attempts("p1", 99)]
+        )
+        assert sorted(both, key=lambda each: each.seq) == await store.read(
+            lambda tx: tx.audit.of("p1")
+        )
+        assert await store.read(lambda tx: tx.audit.without_attempts("p3")) == []
+        assert await store.read(lambda tx: tx.audit.newest_attempts("p3", 9)) == []
 
     async def test_where_a_trail_begins_is_known_also_before_it_is_written(
         self, store: ProposalStore

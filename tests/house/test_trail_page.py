@@ -11,7 +11,10 @@ from lifecycle.state import Trigger
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "lifecycle.md").read_text(encoding="utf-8")
 #: What looks for entries and writes none.
-READERS = ("lifecycle/agreeing/", "lifecycle/people/overtaken.py", "bot/chat/hearing/seen_gone.py")
+READERS = (
+    *("lifecycle/agreeing/", "lifecycle/audit.py", "lifecycle/people/overtaken.py"),
+    "bot/chat/hearing/seen_gone.py",
+)
 
 
 def kinds_named() -> set[str]:
@@ -35,6 +38,13 @@ def test_every_entry_of_the_trail_that_is_no_move_is_told_and_no_other() -> None
 
 def test_every_kind_of_entry_is_written_by_somebody() -> None:
     assert kinds_named() == {each.name for each in EventKind}
+
+
+def test_nothing_reads_the_trail_of_a_proposal_whole() -> None:
+    """Anybody in the channel can make hundreds of thousands of entries in it, and ask for it."""
+    files = (file for package in ("lifecycle", "bot") for file in (ROOT / package).rglob("*.py"))
+
+    assert [file.name for file in files if ".audit.of(" in file.read_text(encoding="utf-8")] == []
 
 
 def test_no_kind_of_entry_passes_for_a_move() -> None:

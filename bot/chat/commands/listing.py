@@ -10,11 +10,15 @@ from bot.chat.cards.content import CardContent
 from bot.chat.cards.neutral import neutral, neutral_value, one_line
 from bot.chat.cards.spans import about, moment_words
 from bot.chat.commands.replies import CommandReply, Table
-from bot.views import PendingPage
+from bot.views import MOST_ATTEMPTS, PendingPage
 from lifecycle.policy import Policy
 from lifecycle.proposal import Proposal
 
 _TITLE: Final = 80
+_ATTEMPTS_LEFT_OUT: Final = (
+    f"Of attempts without effect the newest {MOST_ATTEMPTS} are shown; signoff audit export has "
+    "all of them."
+)
 
 
 def pending_reply(page: PendingPage, now_ms: int) -> CommandReply:
@@ -76,11 +80,14 @@ def explained_reply(found: Mapping[str, Any]) -> CommandReply:
     return CommandReply(tuple(blocks))
 
 
-def trail_reply(given: str, entries: Sequence[Mapping[str, Any]]) -> CommandReply:
-    """Return the audit trail of one proposal, oldest first."""
+def trail_reply(
+    given: str, entries: Sequence[Mapping[str, Any]], *, more: bool = False
+) -> CommandReply:
+    """Return the audit trail of one proposal, oldest first; `more`: attempts were left out."""
     rows = tuple(_entry_row(entry) for entry in entries)
     columns = ("entry", "at", "what", "who", "why", "hash")
-    return CommandReply((Table(f"Trail of {neutral(given).text}", columns, rows),))
+    table = Table(f"Trail of {neutral(given).text}", columns, rows)
+    return CommandReply((_ATTEMPTS_LEFT_OUT, table) if more else (table,))
 
 
 def tools_reply(policy: Policy) -> CommandReply:

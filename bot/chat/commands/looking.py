@@ -72,7 +72,8 @@ class Looking:
         given = only_id(rest)
         if given is None:
             return usage("audit")
-        return listing.trail_reply(given, await self._store.read(lambda tx: views.trail(tx, given)))
+        entries, more = await self._store.read(lambda tx: views.trail(tx, given))
+        return listing.trail_reply(given, entries, more=more)
 
     async def tools(self, _rest: str, _sender: Sender) -> CommandReply:
         """List the tools of the policy in force."""

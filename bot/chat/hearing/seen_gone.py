@@ -46,7 +46,7 @@ def last_words(tx: Transaction, card: Card) -> dict[str, AuditEvent]:
     """Return by person what they did last on the card's proposal: review it, or take that back."""
     return {
         entry.event.actor.id: entry.event
-        for entry in tx.audit.of(card.proposal_id)
+        for entry in tx.audit.without_attempts(card.proposal_id)
         if entry.event.kind in _LAST_WORDS and entry.event.actor is not None
     }
 
