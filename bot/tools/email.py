@@ -211,6 +211,7 @@ class EmailTool:
             await asyncio.wait({earlier.task}, timeout=max(0.0, waits_until_s - loop.time()))
             if not earlier.task.done():
                 raise ToolDoubtful(_BUSY) if earlier.sent is None else ToolFailed(_BUSY)
+            _forget(place, earlier.task)  # memory may have been too short to do so at its end
         return earlier is not None
 
     def _begun(

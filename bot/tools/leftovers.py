@@ -52,7 +52,7 @@ class Mark:
             fcntl.flock(self.descriptor, fcntl.LOCK_EX)
             if os.pwrite(self.descriptor, b" " * _LONGEST_NOTE, 0) < _LONGEST_NOTE:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError:
+        except BaseException:
             self.not_started()
             raise
 

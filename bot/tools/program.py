@@ -1,7 +1,7 @@
 """Runs a program in a process group of its own, of which nothing survives the call.
 
-`bot/tools/command.py` calls `run`. Coroutines run on the event loop, and so does the start of a
-program, which does not await. A thread for each program, `signoff-program`, waits for its end.
+`bot/tools/command.py` calls `run` on the event loop, where each program is started, without an
+await. A thread for each, `signoff-program`, waits for its end.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import logging
 import os
 import signal
 import subprocess
+import time
 from asyncio import StreamReader
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from queue import SimpleQueue
 from tempfile import TemporaryFile
 from threading import Lock, Thread
 from typing import IO, Any, Final, NamedTuple
@@ -31,6 +31,7 @@ _GRACE_S: Final = 1.0
 _NO_FILE: Final = frozenset({errno.EMFILE, errno.ENFILE})
 #: An exit code that means neither done nor failed.
 _LOST: Final = 255
+_UNHEARD: Final = "the program was started and could not be listened to"
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +64,7 @@ class _Kept:
 
 
 class Place(NamedTuple):
-    """Where programs run: the folder, the environment, and the marks by which a later start finds
-    programs that were left running."""
+    """Where programs run: the folder, the environment, and the marks of those that run."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -76,37 +76,46 @@ async def run(argv: Sequence[str], told: bytes, place: Place, keep: int) -> Ende
 
     When this has returned, or has ended as cancelled, every process of its group is dead. If the
     bot dies first, its next start ends them. Raises OSError or ValueError only if the program could
-    not be started, and ToolDoubtful if it was and cannot be listened to, as it may have acted. No
-    shell is involved.
+    not be started, and ToolDoubtful if it was and cannot be listened to. No shell is involved.
     """
     started = _Program(argv, told, place)
     try:
         return await started.listened_to(keep)
     except (OSError, ValueError) as error:
-        raise ToolDoubtful("the program was started and could not be listened to") from error
+        raise ToolDoubtful(_UNHEARD) from error
 
 
 class _Program:
     """A started program. Starting does not await, so that no cancellation can slip in between.
 
-    `_watch`, `_reaped_code` and `_end_group` run on the program's thread, everything else on the
-    event loop; both may signal the group, under `_lock`.
+    From `_watched` to `_end_group` all runs on the program's thread, everything else on the event
+    loop; both may signal the group, under `_lock`.
     """
 
     def __init__(self, argv: Sequence[str], told: bytes, place: Place) -> None:
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._lock = Lock()
-        self._reaped = False
-        watched = _watching(self._watch)
+        self._reaped = self._runs = False
+        self._mark: Mark | None = None
+        begun = _watching(self._watched)
         try:
             with _standard_input(told) as standard_input:
                 self._mark = place.leftovers.mark()
                 self._process = _started(argv, standard_input, place, self._mark)
-        except BaseException:
-            watched.put(False)
-            raise
-        watched.put(True)
+                self._runs = True
+                if self._mark is not None:
+                    self._mark.belongs_to(self._process.pid)
+        except Exception as error:  # a lack of memory, for one, may come at any moment
+            if not self._runs:
+                if self._mark is not None:
+                    self._mark.not_started()
+                raise
+            self._kill(signal.SIGKILL)
+            self._let_go()
+            raise ToolDoubtful(_UNHEARD) from error
+        finally:
+            begun.release()
 
     async def listened_to(self, keep: int) -> Ended:
         """Wait for the end of the program and return how it ended.
@@ -146,7 +155,19 @@ class _Program:
                 await asyncio.wait((self._ended,), timeout=_GRACE_S)
         finally:
             self._kill(signal.SIGKILL)
-            await asyncio.shield(self._ended)
+            while not self._ended.done():
+                await asyncio.wait((self._ended,), timeout=_GRACE_S)
+                if self._reaped:
+                    break  # even if the loop could not be told of it
+
+    def _watched(self) -> None:
+        """Watch the program if one runs; again if memory is short: nobody else sees its end."""
+        while self._runs:
+            try:
+                self._watch()
+                break
+            except MemoryError:
+                time.sleep(_GRACE_S)
 
     def _watch(self) -> None:
         """Wait for the end of the program, and hand its exit code to the loop.
@@ -216,21 +237,20 @@ class _Program:
             transport.close()
 
 
-def _watching(watch: Callable[[], None]) -> SimpleQueue[bool]:
-    """Start the thread that will watch a program, and return the queue on which it waits.
+def _watching(watched: Callable[[], None]) -> Lock:
+    """Start the thread that will watch a program; return the lock on which it waits.
 
-    True in the queue says that the program runs, False that it could not be started. The thread is
-    started before the program, which must not begin if nobody could see its end. Raises OSError if
-    no thread can be started.
+    The program must not begin if nobody could see its end: raises OSError if no thread starts.
     """
-    begun: SimpleQueue[bool] = SimpleQueue()
+    begun = Lock()
+    begun.acquire()
 
-    def watched() -> None:
-        if begun.get():
-            watch()
+    def waits() -> None:
+        with begun:
+            watched()
 
     try:
-        Thread(target=watched, name="signoff-program", daemon=True).start()
+        Thread(target=waits, name="signoff-program", daemon=True).start()
     except RuntimeError as error:
         raise OSError(errno.EAGAIN, "this machine starts no more threads") from error
     return begun
@@ -240,8 +260,7 @@ def _watching(watch: Callable[[], None]) -> SimpleQueue[bool]:
 def _standard_input(told: bytes) -> Iterator[IO[bytes]]:
     """Yield a file without a name that holds `told`.
 
-    Raises OSError, but not if closing the file fails: the program runs by then, and an error would
-    say that it does not.
+    Raises OSError, but not if closing the file fails, because the program runs by then.
     """
     file = _passing_file()
     try:
@@ -268,22 +287,14 @@ def _passing_file() -> IO[bytes]:
 def _started(
     argv: Sequence[str], standard_input: IO[bytes], place: Place, mark: Mark | None
 ) -> subprocess.Popen[bytes]:
-    """Start the program and note in its mark that it runs."""
-    try:
-        process = subprocess.Popen(  # noqa: S603 - argv of the operator, no shell
-            list(argv),
-            stdin=standard_input,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=place.folder,
-            env=dict(place.environment),
-            start_new_session=True,
-            pass_fds=() if mark is None else (mark.descriptor,),
-        )
-    except BaseException:
-        if mark is not None:
-            mark.not_started()
-        raise
-    if mark is not None:
-        mark.belongs_to(process.pid)
-    return process
+    """Start the program, which inherits the lock on its mark."""
+    return subprocess.Popen(  # noqa: S603 - argv of the operator, no shell
+        list(argv),
+        stdin=standard_input,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=place.folder,
+        env=dict(place.environment),
+        start_new_session=True,
+        pass_fds=() if mark is None else (mark.descriptor,),
+    )
