@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bot.config.own_code import module_in
 from bot.config.tool_models import (
@@ -15,6 +16,7 @@ from bot.config.tool_models import (
     WebhookEntry,
 )
 from lifecycle.located import NOT_LOADED, not_loaded
+from lifecycle.nearest import meant
 
 
 class Capabilities(NamedTuple):
@@ -24,6 +26,8 @@ class Capabilities(NamedTuple):
     deferred: bool
 
 
+#: So many options that a class does not take are named.
+_MOST_NAMED: Final = 3
 _NEITHER = Capabilities(reversible=False, deferred=False)
 
 
@@ -120,8 +124,21 @@ def _check_options(found: type[Any], entry: PythonEntry) -> None:
     except TypeError as error:
         raise OptionsMisfit(
             f'"{entry.class_}" does not take these options ({error}): they are handed to its '
-            "__init__ by name"
+            f"__init__ by name{_unknown(entry.options, _named(taken))}"
         ) from error
+
+
+def _named(taken: inspect.Signature) -> list[str]:
+    """Return the arguments that have a name of their own."""
+    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [name for name, each in taken.parameters.items() if each.kind not in rest]
+
+
+def _unknown(options: Iterable[str], known: Collection[str]) -> str:
+    """Name the options that are no argument: Python itself names only one that is missing."""
+    names = [name for name in options if name not in known][:_MOST_NAMED]
+    told = [f" {name!r} is no argument of it.{meant(name, known)}" for name in names]
+    return "".join([".", *told]) if told else ""
 
 
 def class_in(name: str, folder: Path) -> type[Any]:

@@ -108,6 +108,11 @@ def test_a_python_tool_says_itself_what_it_can_take_back(write_config) -> None:
             "unexpected keyword argument",
         ),
         ('class: "made_with:Undo"', "options", "missing a required argument: 'region'"),
+        (
+            'class: "made_with:Undo"\n    options: {regoin: eu}',
+            "options",
+            "'regoin' is no argument of it. Did you mean region?",
+        ),
         ('class: "made_with:nothing"', "class", "is no class"),
         ('class: "made_with:Undoo"', "class", "made_with has no Undoo"),
         ('class: "made_with.Undo"', "class", "write module:Class"),
