@@ -217,7 +217,7 @@ def _not_begun(loaded: LoadedRule) -> RuleResult:
 
 
 def _timed_out(loaded: LoadedRule, what: str) -> RuleResult:
-    words = f"The rule {loaded.id} {what}, so it did not pass: send the proposal again later."
+    words = f"The rule {loaded.id} {what}, so it did not pass."
     return RuleResult(loaded.id, loaded.level, (Finding("rule_timeout", "", words, Level.HARD),))
 
 

@@ -108,6 +108,7 @@ async def test_C10_a_rule_that_sleeps_is_too_late_and_holds_up_no_rejection(
 
     assert (answer.state, answer.reason) == ("rejected", "prohibited_content")
     assert [(f.rule, f.code) for f in answer.errors] == [("prohibited_content", "rule_timeout")]
+    assert answer.explanation.count("again") == 1, "told once, and that it needs a new id"
 
 
 @pytest.mark.parametrize("pattern", ["(unclosed", "a{2,1}", "(?=ahead)", "[z-a]"])
