@@ -126,9 +126,11 @@ def as_given(moment: Moment, act: Act, proposal: Proposal) -> Act:
 
 
 def late_words(tx: Transaction, proposal: Proposal) -> str:
-    """Return words for an act after the deadline, while an earlier stop may still decide."""
+    """Return words for an act after the deadline, while an earlier stop may still decide; with what
+    helps, once that stop waits for too long."""
     when = clock_words(proposal.deadline_ms)
-    return f"The deadline of {proposal.proposal_id} was {when}. {whether_run(tx, proposal)}"
+    words = f"The deadline of {proposal.proposal_id} was {when}. {whether_run(tx, proposal)}"
+    return f"{words} {harmless(proposal.attention_why)}".strip()
 
 
 def ignored(

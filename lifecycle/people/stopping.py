@@ -205,7 +205,7 @@ def _taken_back(
 ) -> Reviewed:
     execution, failed = proposal.execution, proposal.attention is Attention.COMMIT_FAILED
     if execution is None or not (execution.windowed or failed):
-        raise ReviewRefused("window_closed", _NO_WINDOW)
+        raise ReviewRefused("window_closed", f"{_NO_WINDOW} {decided_words(proposal)}")
     if execution.verb is Verb.ROLL_BACK:
         raise ReviewRefused("already_decided", _rolling_back(proposal))
     if execution.outcome is Outcome.UNKNOWN:

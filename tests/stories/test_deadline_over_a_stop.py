@@ -139,6 +139,19 @@ async def test_a_stop_that_nobody_can_work_is_let_go_of_and_the_deadline_ends_it
     assert await end_of(late) == (State.REJECTED, "expired")
 
 
+async def test_whoever_decides_then_is_told_to_let_go_of_the_stop_that_nobody_can_work(
+    late: World,
+) -> None:
+    await heard(late, proposal_id="p1")
+    await late.passes(seconds=AFTER_S)
+    await late.passes(seconds=120)
+
+    for act in (late.workflow.approve, late.workflow.reject):
+        reply = await act("p1", late.sender("ana"), "because")
+        assert reply.code == "already_decided"
+        assert "let go of that: retry p1" in reply.words
+
+
 async def test_a_stop_for_which_a_slow_platform_is_asked_counts_from_when_it_was_given(
     late: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,20 @@ async def test_an_agent_hears_why_nobody_knows_what_became_of_its_call(world: Wo
     )
 
 
+async def test_whoever_stops_what_has_no_window_and_is_in_doubt_is_told_to_settle_it(
+    world: World,
+) -> None:
+    """They heard that nothing can be taken back, and not that nobody knows whether it was done."""
+    world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
+    await world.submits(PROD, proposal_id="p1")
+    await world.approves("ana", "p1")
+
+    reply = await world.workflow.reject("p1", world.sender("ben"), "no")
+
+    assert reply.code == "window_closed"
+    assert "settle p1 happened | did-not-happen" in reply.words
+
+
 async def test_once_a_person_has_settled_it_nobody_is_told_of_the_doubt(world: World) -> None:
     world.tool(SEND).on["execute"] = raising(RuntimeError("cut off"))
     proposal_id = (await world.submits(MAIL)).proposal_id or ""
