@@ -17,6 +17,7 @@ from bot.chat.commands.replies import Attached, CommandReply
 from bot.chat.commands.typed import BLANK, typed
 from bot.chat.hearing.notes import EDITED, Notes
 from bot.chat.hearing.senders import as_known_now
+from bot.chat.hearing.shown import when_heard
 from bot.chat.showing.answering import Answers
 from bot.chat.showing.aside import Asides
 from bot.chat.slack.answers import Said as Answer
@@ -35,6 +36,8 @@ log = logging.getLogger("signoff.slack")
 _TYPED: Final = frozenset({None, "file_share", "bot_message", "thread_broadcast"})
 _NAMED: Final = re.compile(r'"proposal_id"\s*:\s*"([A-Za-z0-9._-]{1,64})"')
 _TAKE_FILES: Final = frozenset({"propose", "evidence"})
+#: For so long after its command was heard a file is tried again that Slack fails to give out.
+_FETCHED_MS: Final = 300_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +184,17 @@ class SlackCommands:
             try:
                 return await self._web.download(url, DOCUMENT_LIMIT_BYTES)
             except SurfaceFailed as failure:
+                if not failure.lasting and self._may_still_come():
+                    raise
                 raise Refused([_not_fetched(str(failure))]) from None
 
         return Attached(str(file.get("name", "")), int(file.get("size") or 0), fetch)
+
+    def _may_still_come(self) -> bool:
+        """Say whether a file that Slack just fails to give out is tried again. Other commands of
+        the same person may wait behind it, so that an end must come."""
+        heard_ms, now_ms = when_heard(), self._commands.workflow.world.clock.now_ms()
+        return heard_ms is not None and now_ms - heard_ms < _FETCHED_MS
 
 
 def _wants_file(text: str) -> bool:

@@ -21,8 +21,8 @@ async def fetched(url: str, api: URL, token: str, proxy: str | None, most_bytes:
     """Return at most `most_bytes` + 1 bytes of the file at `url`; `api` is the Web API's address.
 
     The address comes with a message, and whoever shares a file that lies elsewhere writes it, so
-    each step of the way is checked. Raises SurfaceFailed if one is not Slack's, or Slack does not
-    give the file out.
+    each step of the way is checked. Raises SurfaceFailed: `lasting` if one is not Slack's, or Slack
+    does not give the file out; else the file may come later.
     """
     try:
         async with asyncio.timeout(_TIMEOUT_S), aiohttp.ClientSession() as session:
@@ -38,8 +38,14 @@ async def fetched(url: str, api: URL, token: str, proxy: str | None, most_bytes:
                     place = place.join(URL(response.headers.get("Location", "")))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
         # ValueError: the address, or the name of its host, is not valid
-        raise SurfaceFailed(f"the file cannot be fetched: {type(error).__name__}") from None
+        words, lasting = f"the file cannot be fetched: {type(error).__name__}", _is_wrong(error)
+        raise SurfaceFailed(words, lasting=lasting) from None
     raise SurfaceFailed("Slack sends us on and on for the file", lasting=True)
+
+
+def _is_wrong(error: Exception) -> bool:
+    """Say whether it is the address that is wrong, so that no later attempt will do better."""
+    return isinstance(error, ValueError)
 
 
 def _check(place: URL, api: URL) -> None:
@@ -51,6 +57,8 @@ def _check(place: URL, api: URL) -> None:
 
 
 async def _given_out(response: aiohttp.ClientResponse, most_bytes: int) -> bytes:
+    if response.status == 429 or response.status >= 500:
+        raise SurfaceFailed(f"Slack answers {response.status} for the file")
     signed_out = response.content_type == "text/html"
     if response.status != 200 or signed_out:
         words = "Slack does not give the file out; is the scope files:read granted?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from aiohttp import web
@@ -50,6 +51,9 @@ class FileRoutes:
         self.downloads: list[str] = []
         #: Where whoever asks for a file is sent on to, by its id.
         self.moved: dict[str, str] = {}
+        #: With which statuses the next downloads fail, in turn; the last one stays for ever if
+        #: With which statuses the next downloads fail.
+        self.failures: Iterator[int] = iter(())
 
     async def upload(self, request: web.Request) -> web.Response:
         """Take the bytes of an upload, raw or as a form."""
@@ -68,6 +72,8 @@ class FileRoutes:
         """Give the bytes to whoever has the bot's token; anybody else gets the sign-in page."""
         file = self.workspace.files.get(request.match_info["id"])
         self.downloads.append(request.match_info["id"])
+        if failure := next(self.failures, None):
+            return web.Response(status=failure)
         if place := self.moved.get(request.match_info["id"]):
             raise web.HTTPFound(place)
         if request.headers.get("Authorization") != f"Bearer {self.workspace.bot_token}":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from itertools import repeat
 
 import pytest
 
 from bot.chat.surface import SurfaceFailed
 from tests.bot.chat.slack.sharing import shared
 from tests.fakes.slack_server import SlackServer
-from tests.slack_stage import on_slack
+from tests.slack_stage import OnSlack, eventually, on_slack
 
 #: Addresses that whoever shares a file which lies elsewhere may write.
 _NOT_SLACKS = (
@@ -64,3 +66,41 @@ async def test_the_page_on_which_slack_asks_to_sign_in_is_not_the_file() -> None
         with pytest.raises(SurfaceFailed, match="does not give the file out"):
             await slack.surface.desk.web.download(f"{slack.server.base}/files/{file.id}", 100)
         slack.server.workspace.bot_token = token
+
+
+async def with_a_file(slack: OnSlack) -> None:
+    """Let leila propose p1 with a file."""
+    file = slack.server.a_file("p1.json", slack.bytes_of(slack.document(proposal_id="p1")))
+    await slack.server.says("ULEILA", "<@USIGNOFF> propose", files=[file])
+
+
+def waits(caplog: pytest.LogCaptureFixture, status: int) -> bool:
+    """Say whether the log tells that the command waits for a file, after this status."""
+    return f"waits: Slack answers {status} for the file" in caplog.text
+
+
+@pytest.mark.parametrize("failures", [(500,), (503, 429, 502)])
+async def test_a_file_that_slack_fails_to_give_out_is_asked_for_again(
+    failures: tuple[int, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with on_slack() as slack:
+        slack.server.files.failures = iter(failures)
+        await with_a_file(slack)
+        for status in failures:
+            await eventually(partial(waits, caplog, status))
+            slack.world.clock.advance(5)
+        assert (await slack.answered(proposal_id="p1"))["errors"] == []
+
+
+async def test_a_file_that_slack_never_gives_out_is_refused_in_the_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with on_slack() as slack:
+        slack.server.files.failures = repeat(503)
+        await with_a_file(slack)
+        await eventually(lambda: waits(caplog, 503))
+        assert slack.answers() == []
+        slack.world.clock.advance(301)
+        answer = await slack.answered(reason="malformed_json")
+        assert "Slack answers 503 for the file" in json.dumps(answer)
+        assert len(slack.server.files.downloads) == 2
