@@ -8,11 +8,11 @@ from typing import Final
 
 from bot import views
 from bot.chat.commands.replies import CommandReply
-from bot.chat.commands.typed import split_id
+from bot.chat.commands.typed import STOPS, bare_id, split_id
 from bot.chat.commands.usage import only_id, usage
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import AmbiguousId, ProposalNotFound
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.text.masking import harmless
 from lifecycle.workflow import Workflow
 
@@ -92,9 +92,29 @@ class Deciding:
             await self.workflow.note_ignored(given, sender, "reason_required")
             words = f"Say why: {command} {harmless(given[:64])} <reason>"
             return CommandReply.words(words, code="reason_required")
+        if command in STOPS:
+            given = await self._meant(given)
         return await self._on_whole_id(given, sender) or CommandReply.of(
             await decide(given, sender, reason)
         )
+
+    async def _meant(self, given: str) -> str:
+        """Return the id that a stop names, without the marks around it. An id may end in full
+        stops: they are left out only where no proposal has it with them, and one without."""
+        given = bare_id(given)
+        short = given.rstrip(".")
+        if short in ("", given):
+            return given
+
+        def view(tx: Transaction) -> tuple[bool, bool]:
+            return tx.proposals.get(given) is not None, tx.proposals.get(short) is not None
+
+        try:
+            async with asyncio.timeout(_READ_S):
+                known = await self.workflow.world.store.read(view)
+        except (StoreUnavailable, TimeoutError):
+            return given
+        return short if known == (False, True) else given
 
     async def _miswritten(self, command: str, rest: str, sender: Sender) -> CommandReply:
         """Audit an act that cannot be read, and answer how it is written."""

@@ -6,6 +6,7 @@ It also tells which lane a command takes in the inbox, and which commands are st
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -88,6 +89,19 @@ def split_id(rest: str) -> tuple[str, str]:
     """Split `<id> <words>` at any white space; both may be empty."""
     given, *words = rest.strip(BLANK).split(maxsplit=1) or [""]
     return given.strip(BLANK), words[0] if words else ""
+
+
+def bare_id(given: str) -> str:
+    """Return an id without the marks around it that no id has: quotes, code, a comma, a colon.
+
+    Only a stop is read so; an approval names its proposal exactly.
+    """
+    inside = [place for place, char in enumerate(given) if not _is_mark(char)]
+    return given[inside[0] : inside[-1] + 1] if inside else given
+
+
+def _is_mark(char: str) -> bool:
+    return char not in "._-" and unicodedata.category(char)[0] in "PS"
 
 
 def inline_json(rest: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bot.chat.commands.typed import STOPS, split_id, typed
+from bot.chat.commands.typed import STOPS, bare_id, split_id, typed
 from bot.chat.hearing.signals import Signal
 
 
@@ -47,6 +47,9 @@ def stop_typed(text: str) -> StopOf | None:
     word, rest = typed(text)
     if word == "freeze":
         return StopOf() if rest.strip() else None
-    withdraws = word == "withdraw"
-    named = split_id(rest)[0] if withdraws or word in STOPS else ""
-    return StopOf(proposal_id=named, takes_back=withdraws) if named else None
+    named = split_id(rest)[0]
+    if not named:
+        return None
+    if word == "withdraw":
+        return StopOf(proposal_id=named, takes_back=True)
+    return StopOf(proposal_id=bare_id(named)) if word in STOPS else None

@@ -198,3 +198,12 @@ async def test_a_stop_is_kept_although_the_store_cannot_even_be_read(
     assert "Kept" in said
     assert "The store cannot be written" in said
     assert [stop["reason"] for stop in terminal.world.spool.stops] == ["stop"]
+
+
+@pytest.mark.parametrize("name", ["`p1`", "p1,", "p1.", "“p1”"])
+async def test_a_stop_finds_its_proposal_within_marks_that_no_id_has(name: str) -> None:
+    terminal = a_terminal()
+    await terminal.types(f"leila: propose {json.dumps(PROD | {'proposal_id': 'p1'})}")
+
+    assert "unknown_proposal" in (await terminal.types(f"ana: approve {name}"))[0]
+    assert (await terminal.types(f"ana: reject {name} because"))[0].startswith("p1 is rejected")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import PROD
+from tests.builders import MAIL, PROD
 from tests.fakes.discord_server.state import BOT
 from tests.fakes.discord_stage import ANA, LEILA, DiscordStage, until
 
@@ -36,6 +36,28 @@ async def test_a_stop_counts_whichever_blanks_are_typed_with_it(
     await stage.proposes(PROD)
     stage.server.says(ANA, typed)
     assert (await stage.reaches("p1", "rejected")).explanation.startswith("because")
+
+
+@pytest.mark.parametrize("name", ["`p1`", "p1,", "p1:", "p1.", "p1.,", "“p1”", "**p1**", "<p1>"])
+async def test_a_stop_finds_its_proposal_within_marks_that_no_id_has_and_an_approval_does_not(
+    stage: DiscordStage, name: str
+) -> None:
+    await stage.proposes(PROD)
+    stage.server.says(ANA, f"!approve {name}")
+    await stage.ignored("unknown_proposal")
+    assert (await stage.proposal("p1")).state.value == "sentinel_approved"
+    stage.server.says(ANA, f"!reject {name} because")
+    assert (await stage.reaches("p1", "rejected")).explanation == "because"
+
+
+async def test_a_full_stop_that_an_id_ends_in_belongs_to_it(stage: DiscordStage) -> None:
+    await stage.proposes(PROD)
+    await stage.proposes(MAIL, proposal_id="p1.")
+    stage.server.says(ANA, "!reject p1. because")
+    await stage.reaches("p1.", "rejected")
+    stage.server.says(ANA, "!reject p2. because")
+    await stage.ignored("unknown_proposal")
+    assert (await stage.proposal("p1")).state.value == "sentinel_approved"
 
 
 @pytest.mark.parametrize(

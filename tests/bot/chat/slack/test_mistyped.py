@@ -31,6 +31,19 @@ async def test_a_stop_counts_whichever_blanks_are_typed_with_it(how: str, typed:
         await slack.stands("p1", "rejected")
 
 
+@pytest.mark.parametrize("name", ["`p1`", "p1,", "p1.", "*p1*", "“p1”"])
+async def test_a_stop_finds_its_proposal_within_marks_that_no_id_has_and_an_approval_does_not(
+    name: str,
+) -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        await slack.server.says("UANA", mention(slack, f"approve {name}"))
+        await slack.settles()
+        assert await slack.codes() == ["unknown_proposal"]
+        await slack.server.says("UANA", mention(slack, f"reject {name} because"))
+        await slack.stands("p1", "rejected")
+
+
 @pytest.mark.parametrize("first", ["rejct p1 because", None])
 async def test_whoever_makes_a_command_by_an_edit_is_told_once_that_it_is_not_read(
     first: str | None,
