@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -84,6 +86,69 @@ async def test_G13_a_forwarded_card_is_no_card_and_whoever_decides_on_it_is_told
     assert [(row["reason"], row["actor"]["id"]) for row in rows] == [(code, "ana")] * 2
     (told,) = [text for text in server.said() if text.startswith("ana:")]
     assert hint in told
+    assert await undecided(discord_stage, proposal_id)
+
+
+LONG = MAIL | {"parameters": MAIL["parameters"] | {"body": "word " * 900}}
+
+
+@pytest.mark.parametrize("emoji", [TICK, CROSS])
+@pytest.mark.parametrize("base", [PROD, LONG], ids=["short", "in several messages"])
+async def test_G13_whoever_decides_on_what_show_answers_is_told_where_the_card_stands(
+    discord_stage: DiscordStage, base: Mapping[str, Any], emoji: str
+) -> None:
+    server = discord_stage.server
+    proposal_id = await discord_stage.proposes(base, proposal_id="_p_1")
+    card = await discord_stage.card(proposal_id)
+    before = set(server.state.messages["701"])
+    server.says(CAL, f"!show {proposal_id}")
+    await discord_stage.quiet()
+    messages = server.state.messages["701"].items()
+    shown = [m for number, m in messages if number not in before and m.data["author"]["id"] != CAL]
+    assert (len(shown) > 1) is (base is LONG)
+    for message in shown:
+        server.reacts(ANA, message, emoji)
+    await discord_stage.quiet()
+
+    told = [text for text in server.said() if text.startswith("ana:")]
+    assert len(told) == len(shown)
+    assert all("not the card that counts" in text and f"/{card.id}" in text for text in told)
+    assert (await discord_stage.proposal(proposal_id)).state.value == "sentinel_approved"
+    assert await discord_stage.reviews(proposal_id) == []
+
+
+async def test_G13_whoever_decides_on_what_show_answers_of_what_has_ended_is_told_so(
+    discord_stage: DiscordStage,
+) -> None:
+    server = discord_stage.server
+    proposal_id = await discord_stage.proposes(PROD)
+    server.reacts(BEN, await discord_stage.card(proposal_id), CROSS)
+    await discord_stage.reaches(proposal_id, "rejected")
+    server.says(CAL, f"!show {proposal_id}")
+    await discord_stage.quiet()
+    (shown,) = (m for m in server.state.messages["701"].values() if m.data["content"][:1] == "🔔")
+    server.reacts(ANA, shown, TICK)
+    await discord_stage.quiet()
+
+    (told,) = [text for text in server.said() if text.startswith("ana:")]
+    assert f"{proposal_id} is rejected already" in told
+
+
+async def test_G13_an_old_cards_button_tells_where_the_current_card_stands(
+    discord_stage: DiscordStage,
+) -> None:
+    server = discord_stage.server
+    proposal_id = await discord_stage.proposes(PROD)
+    old = await discord_stage.card(proposal_id)
+    press, shown = {"custom_id": APPROVE, "component_type": 2}, old.seen_by("900")
+    server.deletes(old)
+    await discord_stage.quiet()
+    card = await discord_stage.card(proposal_id)
+    assert card.id != old.id
+    pressed = server.interactions.begin(ANA, "701", 3, press, message=shown)
+    await until(lambda: pressed.text, "an answer")
+
+    assert f"https://discord.com/channels/700/701/{card.id}" in pressed.text
     assert await undecided(discord_stage, proposal_id)
 
 

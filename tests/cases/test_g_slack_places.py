@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -12,7 +14,7 @@ from bot.chat.slack.settings import slack_settings
 from bot.config import load_config
 from bot.config.surfaces import choose
 from bot.expected import StartFailed
-from tests.builders import PROD, a_document
+from tests.builders import MAIL, PROD, a_document
 from tests.fakes.slack_server.signed import SignedPoster
 from tests.slack_stage import OnSlack, on_slack
 
@@ -61,6 +63,32 @@ async def test_G13_a_shared_card_is_no_card_and_whoever_decides_on_it_is_told(
         assert hint in told
         assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
         assert await reviewers(slack) == []
+
+
+LONG = MAIL | {"parameters": MAIL["parameters"] | {"body": "word " * 4_000}}
+
+
+@pytest.mark.parametrize("name", ["white_check_mark", "x"])
+@pytest.mark.parametrize("base", [PROD, LONG], ids=["short", "with the whole in a file"])
+async def test_G13_whoever_decides_on_what_show_answers_is_told_where_the_card_stands(
+    base: Mapping[str, Any], name: str
+) -> None:
+    """The answer stands in a thread, whose messages are in no history of the channel."""
+    async with on_slack() as slack:
+        card = await slack.proposes(base, proposal_id="_p_1")
+        asked, _ = await slack.server.says("UCAL", "<@USIGNOFF> show _p_1")
+        await slack.settles()
+        messages = slack.server.workspace.messages
+        shown, *file = [m for m in messages if m.thread_ts == asked.ts]
+        assert bool(file) is (base is LONG)
+        await slack.server.reacts("UANA", shown.ts, name)
+        await slack.settles()
+
+        (told,) = slack.hints()
+        assert "not the card that counts" in told
+        assert f"p{card.ts.replace('.', '')}" in told
+        found = await slack.world.proposal("_p_1")
+        assert found.state.value == "sentinel_approved"
 
 
 async def test_G15_interactions_need_a_fresh_and_right_signature(unused_tcp_port: int) -> None:

@@ -43,12 +43,15 @@ class CommandReply:
 
     All text is literal: a platform escapes it, and it pings nobody. `code` is None if the command
     had its effect. `about` is the proposal that somebody acted on: commands that help name it.
+    `mark` is the line that tells which proposal is shown; each message of a long answer bears it,
+    for people put ✅ and ❌ on any of them (`cards/marks.py`).
     """
 
     blocks: tuple[str | Table, ...] = ()
     document: Mapping[str, Any] | None = None
     code: str | None = None
     about: str | None = None
+    mark: str | None = None
 
     @property
     def text(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import discord
@@ -15,6 +16,7 @@ import discord
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.replies import CommandReply
 from bot.chat.discord.files import attached
+from bot.chat.discord.linking import where_it_stands
 from bot.chat.discord.reactions import Reactions
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Rest
@@ -147,7 +149,8 @@ class Asked:
         reply = await self._incoming.pressed(
             sender, message_id, signal, str(payload["reason"]), in_place=self.in_place(payload)
         )
-        return answer_messages(CommandReply.of(reply))
+        place = await where_it_stands(self._workflow.world.store, self._settings, reply)
+        return answer_messages(CommandReply.of(replace(reply, words=f"{reply.words}{place}")))
 
 
 def _stops(payload: Payload) -> StopOf | None:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.commands.as_typed import as_typed
+from bot.chat.discord.linking import where_it_stands
 from bot.chat.discord.render import literal
 from bot.chat.discord.rest import Outgoing
-from bot.chat.discord.settings import PREFIX, SURFACE
+from bot.chat.discord.settings import PREFIX
 from bot.chat.hearing.inbox import Payload
 from bot.chat.hearing.incoming import Incoming, hint_of
 from bot.chat.hearing.looks import Looks
@@ -83,7 +84,9 @@ class Hints:
         # A message in another channel cannot be replied to from ours.
         message_id = int(hint.message_id) if hint.reply.code != "wrong_place" else None
         told = as_typed(hint.reply.words, PREFIX, hint.reply.proposal_id)
-        words = f"{who}: {literal(told)}{await self._where_it_stands(hint)}"
+        store = self._workflow.world.store
+        place = await where_it_stands(store, self._settings, hint.reply)
+        words = f"{who}: {literal(told)}{place}"
         await self._write(self._settings.channel, message_id, words)
 
     async def _forgotten(self, hint: Hint) -> None:
@@ -94,17 +97,6 @@ class Hints:
         reply = await self._incoming.on_no_card(looks) if looks is not None else None
         if reply is not None:
             await self.tell(Hint(hint.sender, hint.message_id, reply))
-
-    async def _where_it_stands(self, hint: Hint) -> str:
-        """Return a link to the current card, for somebody who decided on an old one."""
-        proposal_id, store = hint.reply.proposal_id, self._workflow.world.store
-        if hint.reply.code != "stale_card" or proposal_id is None:
-            return ""
-        card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
-        if card is None or not card.message_ids:
-            return ""
-        place = f"{self._settings.guild}/{self._settings.channel}/{card.message_ids[-1]}"
-        return f" It stands here: https://discord.com/channels/{place}"
 
     async def _write(self, channel: int, message_id: int | None, words: str) -> None:
         try:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import discord
 
+from bot.chat.cards.marks import shown_in
 from bot.chat.discord.calls import answered
 from bot.chat.discord.rest import Rest
 from bot.chat.surface import CardGone, SurfaceFailed
@@ -82,7 +83,8 @@ class History:
         return next((str(m.id) for m in ours), None)
 
     async def card_in(self, message_id: int) -> str | None:
-        """Return which proposal's card a message looks like, or forwards; None if it is none."""
+        """Return which proposal's card a message looks like, shows in words, or forwards; None if
+        it is none."""
         part = self._rest.channel().get_partial_message(message_id)
         try:
             message = await answered("looking at a message", part.fetch())
@@ -102,7 +104,9 @@ class History:
         return [each async for each in self._rest.channel().history(limit=limit, **where)]
 
     def _card_in(self, message: discord.Message) -> str | None:
-        return _named_in(message) if message.author.id == self._rest.me else None
+        if message.author.id != self._rest.me:
+            return None
+        return _named_in(message) or shown_in(message.content)
 
 
 def _forwarded_in(message: discord.Message) -> str | None:

@@ -19,7 +19,7 @@ from bot.chat.discord.taken_off import TakenOff
 from bot.chat.hearing.acted import approves_it
 from bot.chat.hearing.catching_up import CatchingUp
 from bot.chat.hearing.found import Found
-from bot.chat.hearing.incoming import Incoming, counts_later
+from bot.chat.hearing.incoming import UNKNOWN, Incoming, counts_later
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.left_behind import apply_left, left_in
 from bot.chat.hearing.moderated import card_cleared, card_deleted
@@ -123,7 +123,7 @@ class Reactions:
         if counts and may_not and sender.is_known_to(self._workflow.policy):
             away = self._taken_off(message_id, signal, account)
             self._hints.asides.begin(away, to=f"off:{account}")
-        self._hints.note(hint_about(reply, sender, message_id), if_forgotten=card is None)
+        self._hints.note(hint_about(reply, sender, message_id), if_forgotten=reply is UNKNOWN)
 
     async def _still_meant(
         self, card: Card | None, account: str, payload: Mapping[str, Any]

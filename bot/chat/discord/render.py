@@ -31,6 +31,8 @@ _LABEL: Final = 256
 #: What a box adds to a value: two fences and two line breaks.
 _BOX: Final = 8
 _MOST_MESSAGES: Final = 4
+#: So much room a piece of an answer leaves in its message: a mark, with its id escaped, fits.
+_BESIDE: Final = 250
 #: So much of too long words is shown: of the beginning as escaped, of the end as written.
 _HEAD: Final = 1200
 _TAIL: Final = 300
@@ -202,11 +204,17 @@ def answer_messages(reply: CommandReply) -> list[Said]:
         return [document_message(reply.document)]
     reply = answer_as_typed(reply, PREFIX)
     pieces = list(_pieces(reply))
-    messages = list(_packed(pieces)) or ["…"]
+    mark = literal(reply.mark or "")
+    messages = list(_packed(pieces, CONTENT_LIMIT - length(mark) - 1)) or ["…"]
     if len(messages) <= _MOST_MESSAGES:
-        return [Said(text) for text in messages]
+        return [Said(_marked(text, mark)) for text in messages]
     whole = Attachment("answer.txt", reply.text + "\n")
-    return [Said(f"{messages[0][:1700]}\nThe whole answer is attached.", whole)]
+    begun = _marked(messages[0][:1700], mark)
+    return [Said(f"{begun}\nThe whole answer is attached.", whole)]
+
+
+def _marked(text: str, mark: str) -> str:
+    return text if text.endswith(mark) else f"{text}\n{mark}"
 
 
 def document_message(document: Mapping[str, Any], before: str = "") -> Said:
@@ -252,7 +260,7 @@ def _table(table: Table) -> Iterator[str]:
 
 def pieces_of(text: str) -> Iterator[str]:
     """Yield literal text in pieces that fit into a message; no piece ends within an escape."""
-    room, place = CONTENT_LIMIT - 100, 0
+    room, place = CONTENT_LIMIT - _BESIDE, 0
     while length(text[place : place + room + 1]) > room:
         piece = text[place : place + room // 2]
         if (len(piece) - len(piece.rstrip("\\"))) % 2:
@@ -262,10 +270,10 @@ def pieces_of(text: str) -> Iterator[str]:
     yield text[place:]
 
 
-def _packed(pieces: list[str]) -> Iterator[str]:
+def _packed(pieces: list[str], room: int) -> Iterator[str]:
     text = ""
     for piece in pieces:
-        if text and length(text) + 1 + length(piece) > CONTENT_LIMIT:
+        if text and length(text) + 1 + length(piece) > room:
             yield text
             text = ""
         text = f"{text}\n{piece}" if text else piece

@@ -53,6 +53,10 @@ UNREAD: Final = Reply(
     passing=True,
 )
 _NOT_THE_CARD: Final = "This is not the card that counts; nothing was changed. Decide on that one."
+_OF_ENDED: Final = "This is not the card that counts, and nothing was changed: {} is {} already."
+_NO_ANSWER: Final = (
+    "An emoji answers no question; nothing was changed. Answer with: answer {} <words>"
+)
 #: A former process heard it before it ended; the card tells whether it was refused for good.
 _ONCE_MORE: Final = "duplicate_event"
 _PASSING: Final = frozenset({"audit_unavailable", "still_running"})
@@ -91,7 +95,7 @@ class Incoming:
     ) -> Reply | None:
         """Carry out an emoji; return None if it means nothing and nobody need be told.
 
-        UNKNOWN if it stands on no card: its giver is told so if the message looks like one.
+        UNKNOWN if it stands on no card and no question: its giver is told if it looks like a card.
         `given_ms` is when it was given (ms UTC), if the platform may tell of it late. Raises
         StoreUnavailable if a ✅ was taken off and that cannot be written now.
         """
@@ -221,21 +225,18 @@ class Incoming:
         found = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
         return found is not None and not found.terminal
 
-    async def knows(self, proposal_id: str) -> bool:
-        """Return whether there is such a proposal: a card of it that no row names will be found."""
-        store = self._workflow.world.store
-        return await store.read(lambda tx: tx.proposals.get(proposal_id)) is not None
-
     async def on_no_card(self, proposal_id: str) -> Reply | None:
         """Return why a decision had no effect on a message that looks like a card of this proposal
         and is in no row; None if that card may not be written down yet: then it is read."""
-        if not await self.knows(proposal_id):
-            return UNKNOWN
         store = self._workflow.world.store
+        proposal = await store.read(lambda tx: tx.proposals.get(proposal_id))
+        if proposal is None:
+            return UNKNOWN
         card = await store.read(lambda tx: tx.cards.get(proposal_id, self._surface))
         if card is None or not card.message_ids:
             return None
-        return Reply(_NOT_THE_CARD, "stale_card", proposal_id)
+        ended = _OF_ENDED.format(proposal_id, proposal.state)
+        return Reply(ended if proposal.terminal else _NOT_THE_CARD, "stale_card", proposal_id)
 
     async def _waits(self, card: Card, sender: Sender) -> bool:
         world, now_ms = self._workflow.world, self._workflow.world.clock.now_ms()
@@ -284,7 +285,11 @@ class Incoming:
             await keep_heard(world, card, sender)
 
     async def _unknown(self, sender: Sender, message_id: str) -> Reply:
+        store = self._workflow.world.store
+        asked_id = await store.read(lambda tx: asked_in(tx, self._surface, message_id))
         await self._workflow.note_ignored("", sender, "unknown_proposal")
+        if asked_id is not None:
+            return Reply(_NO_ANSWER.format(asked_id), UNKNOWN.code)
         if self._logged.first(message_id):
             words = "%s: a decision on message %s, which is no card that the store knows"
             log.warning(words, self._surface, message_id)

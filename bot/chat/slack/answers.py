@@ -40,7 +40,8 @@ def answer(reply: CommandReply, name: str) -> Said:
     text = literal(reply.text)
     if len(text) <= _MOST:
         return Said(text)
-    words = f"{_beginning(reply.text)}…\nThe whole answer is attached: {name}.txt"
+    mark = f"{reply.mark}\n" if reply.mark else ""
+    words = f"{_beginning(reply.text)}…\n{mark}The whole answer is attached: {name}.txt"
     return Said(literal(words), Attachment(f"{name}.txt", reply.text + "\n"))
 
 

@@ -112,19 +112,14 @@ class Reacting:
         return card.proposal_id if card is not None else None
 
     async def _told(self, heard: Reacted, reply: Reply | None) -> None:
-        copied = await self._shared_card(heard)
-        if copied is not None:
-            reply = await self._incoming.on_no_card(copied) or reply
-        if await self._is_of_a_card(heard, reply):
-            await self._speaking.hint(heard.user, heard.message_ts, reply)
-
-    async def _is_of_a_card(self, heard: Reacted, reply: Reply | None) -> bool:
-        """Say whether the giver is to be told. If no row knows the message, only if it looks like
-        the card of a proposal that is not on record."""
-        if reply is not UNKNOWN:
-            return True
-        proposal_id = await self._looks.card_in(heard.message_ts, heard.user)
-        return proposal_id is not None and not await self._incoming.knows(proposal_id)
+        """Tell the giver why it had no effect. If no row knows the message, only if it looks like
+        the card of a proposal, or shares or shows one."""
+        looks = await self._shared_card(heard)
+        if looks is None and reply is UNKNOWN:
+            looks = await self._looks.card_in(heard.message_ts, heard.user)
+        if looks is not None or reply is UNKNOWN:
+            reply = await self._incoming.on_no_card(looks) if looks is not None else None
+        await self._speaking.hint(heard.user, heard.message_ts, reply)
 
     async def _stands(self, heard: Reacted) -> bool:
         """Say whether a ✅ still stands, after hearing any ❌; a ❌ counts in any case."""

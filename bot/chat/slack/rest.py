@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from bot.chat.cards.fitting import Attachment
+from bot.chat.cards.marks import shown_in
 from bot.chat.hearing.signals import SEEDS
 from bot.chat.slack.calls import SlackRefused, SlackWeb
 from bot.chat.slack.history import StandingPosts
@@ -165,15 +166,23 @@ class Rest:
         return str(found.get("permalink") or "") or None
 
     async def card_in(self, ts: str) -> str | None:
-        """Return which proposal's card a message looks like; None if it is none or unread."""
-        arguments: dict[str, Any] = {"latest": ts, "inclusive": True, "limit": 1}
+        """Return which proposal's card a message looks like, or shows in words; None if it is none
+        or unread."""
         try:
-            answer = await self._web.call("conversations.history", channel=self.id, **arguments)
+            message = await self._found(ts)
         except SurfaceFailed:
             return None
-        ours = [m for m in answer.get("messages", ()) if m.get("user") == self.me]
-        found = [card_in(m.get("blocks") or ()) for m in ours if m.get("ts") == ts]
-        return found[0] if found else None
+        if message.get("user") != self.me:
+            return None
+        return card_in(message.get("blocks") or ()) or shown_in(str(message.get("text", "")))
+
+    async def _found(self, ts: str) -> Mapping[str, Any]:
+        """Return a message of the channel or of one of its threads, whose messages are in no
+        history; raises CardGone, SurfaceFailed."""
+        arguments: dict[str, Any] = {"latest": ts, "inclusive": True, "limit": 1}
+        answer = await self._web.call("conversations.history", channel=self.id, **arguments)
+        found = (m for m in answer.get("messages", ()) if m.get("ts") == ts)
+        return next(found, None) or await self.read(ts)
 
     async def calls(self, ts: str) -> bool:
         """Say whether a message of ours called people; raises CardGone, SurfaceFailed."""

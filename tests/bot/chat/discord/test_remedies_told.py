@@ -78,6 +78,11 @@ async def test_a_question_names_the_answer_as_it_is_typed_here(stage: DiscordSta
 
     words = re.search(r"with: (\S*answer q-\S+) \\<words>$", asked)
     assert words is not None
+    messages = stage.server.state.messages["701"].values()
+    question = next(m for m in messages if "QUESTION" in m.data["content"])
+    stage.server.reacts(BEN, question, TICK)
+    note = await until(lambda: told(stage, "An emoji answers no question"), "the note to ben")
+    assert note.endswith(words[0])
     stage.server.says(BEN, f"{words[1]} Yes, but only once.")
     (entry,) = await until(lambda: stage.audit("question_answered"), "the answer")
     assert entry["details"]["answer"] == "Yes, but only once."

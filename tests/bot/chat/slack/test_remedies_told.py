@@ -48,6 +48,10 @@ async def test_a_question_names_the_answer_as_it_is_typed_here() -> None:
         asks_it = (await eventually(lambda: slack.said("QUESTION")))[0]
         found = re.search(rf"/signoff (answer {asked}) <words>", unescaped(asks_it.text))
         assert found is not None
+        await slack.server.reacts("UBEN", asks_it.ts)
+        (note,) = await eventually(lambda: slack.hints(), "the note to ben")
+        assert note.startswith("An emoji answers no question")
+        assert note.endswith(found[0])
 
         await slack.server.slash("UBEN", f"{found[1]} Yes, but only once.")
         await eventually(lambda: _responded(slack, "gets your answer"))
