@@ -10,7 +10,8 @@ import asyncio
 import logging
 import secrets
 import sys
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -219,10 +220,17 @@ def _about(command: Said, work: asyncio.Task[CommandReply | None]) -> frozenset[
     return frozenset((*named, str(answered)))
 
 
-def standard_input(history: Path, say: Callable[[str], None]) -> Input:
-    """Return the input at hand: a keyboard with a prompt, else the lines of a pipe or a file."""
-    if sys.stdin.isatty():
-        from bot.chat.terminal.keyboard import Keyboard
+@contextmanager
+def standard_input(history: Path, say: Callable[[str], None]) -> Iterator[Input]:
+    """Yield the input at hand: a keyboard with a prompt, else the lines of a pipe or a file."""
+    if not sys.stdin.isatty():
+        yield Lines(sys.stdin.fileno(), say)
+        return
+    from bot.chat.terminal.keyboard import Keyboard
+    from bot.chat.terminal.keys import TerminalKeys
 
-        return Keyboard(history, say)
-    return Lines(sys.stdin.fileno(), say)
+    keys = TerminalKeys(sys.stdin)
+    try:
+        yield Keyboard(history, say, keys)
+    finally:
+        keys.release()

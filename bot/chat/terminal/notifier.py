@@ -36,7 +36,8 @@ class TerminalSurface:
     async def serve(self, commands: Commands, delivery: Delivery) -> None:
         """Answer what is typed, until the end of the input."""
         client = TerminalClient(commands, delivery, self._screen, folders=self._folders)
-        await client.run(standard_input(self._data / "history", self._screen.line))
+        with standard_input(self._data / "history", self._screen.line) as lines:
+            await client.run(lines)
 
     async def post_card(self, content: CardContent, claim: str) -> Posted:
         """Print the whole card."""

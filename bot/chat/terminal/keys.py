@@ -1,0 +1,198 @@
+"""Reads the keys of a terminal at a bounded cost, and keeps none of them from being lost.
+
+A prompt is cheap for a person who types, and quadratic for a program that does: each key is looked
+up on its own, and each piece read draws the whole line anew. All surfaces share that loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import termios
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any, Final, TextIO
+
+from prompt_toolkit.input.vt100 import Vt100Input, raw_mode
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+#: More characters are not taken at one prompt: they are too many for any document.
+LONGEST_ENTERED: Final = 1_048_576
+#: So many characters that come at once were not pressed one by one: they are taken as a paste.
+_RUN: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]{64,}")
+#: A run goes on with so few, for it is read in pieces; nobody presses so many keys at once.
+_MORE: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]{8,}")
+#: No key has more characters; what is no key by then never becomes one.
+_LONGEST_KEY: Final = 16
+_PASTE_ENDS: Final = "\x1b[201~"
+#: Ctrl-C read on its own was pressed: in a paste whose end never comes nothing else would be heard.
+_GIVEN_UP: Final = "\x03"
+#: Up to here a paste can be undone: each step of that keeps the whole text.
+_UNDONE: Final = 4_096
+
+
+class TerminalKeys(Vt100Input):
+    """The keys of a terminal, from the first prompt to `release`.
+
+    The terminal is never handed back to its line discipline in between: what is typed while a card
+    is printed would be cut to 4096 characters there, Ctrl-D would be lost, and Ctrl-C would end the
+    bot instead of clearing a line. Only while no prompt is open Ctrl-C is a signal, for then nobody
+    else might hear it.
+    """
+
+    def __init__(self, stdin: TextIO) -> None:
+        """Take the terminal that is standard input."""
+        super().__init__(stdin)
+        self.vt100_parser = self._parser = _Parser(self._pressed)
+        self._before: list[Any] | None = None
+
+    def raw_mode(self) -> AbstractContextManager[None]:
+        """Take the keys for one prompt."""
+        if self._before is None:
+            with suppress(termios.error):  # a terminal that is gone
+                self._before = termios.tcgetattr(self._fileno)
+        return _Open(self._fileno)
+
+    def cooked_mode(self) -> AbstractContextManager[None]:
+        """Change nothing while something is printed above the prompt."""
+        return nullcontext()
+
+    def attach(self, input_ready_callback: Callable[[], None]) -> AbstractContextManager[None]:
+        """Hear keys for one prompt; what waits since the last one is heard at once."""
+        if self._parser.holds:
+            asyncio.get_running_loop().call_soon(input_ready_callback)
+        return super().attach(input_ready_callback)
+
+    def release(self) -> None:
+        """Leave the terminal as it was found; its next user may be a shell."""
+        if self._before is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(self._fileno, termios.TCSANOW, self._before)
+        self._before = None
+
+    def _pressed(self, key: KeyPress) -> None:
+        self._buffer.append(key)
+
+
+class _Open(raw_mode):
+    """An open prompt. When it closes, Ctrl-C becomes a signal again and the rest stays."""
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(termios.error):
+            now = termios.tcgetattr(self.fileno)
+            now[3] |= termios.ISIG
+            termios.tcsetattr(self.fileno, termios.TCSANOW, now)
+
+
+class _Parser(Vt100Parser):
+    """Takes a long run of plain characters as one paste, and holds no more of any than is taken.
+
+    A run is handed on with the key behind it, or once nothing has followed for a moment (`flush`):
+    the whole line is copied and drawn at each piece.
+    """
+
+    def __init__(self, pressed: Callable[[KeyPress], None]) -> None:
+        super().__init__(pressed)
+        self._held: list[str] = []
+        self._length = 0
+        #: True once an escape was taken: it may have begun a key, which the next run may end.
+        self._begun = False
+        #: The last characters of a paste: its end may be split over two pieces.
+        self._end = ""
+
+    @property
+    def holds(self) -> bool:
+        """True if a run waits for what follows."""
+        return bool(self._held) and not self._in_bracketed_paste
+
+    def feed(self, data: str) -> None:
+        """Take what was read."""
+        if self._in_bracketed_paste and data == _GIVEN_UP:
+            self._held, self._length = [], 0
+            self._end, self._in_bracketed_paste = "", False
+        if self._in_bracketed_paste:
+            self._pasted(data)
+            return
+        run = (_MORE.match(data) if self._held else None) or _RUN.search(data)
+        before = data if run is None else data[: run.start()]
+        if before:
+            self._hand_on()
+            self._begun = self._begun or "\x1b" in before
+            super().feed(before)
+        if run is None:
+            return
+        if not self._in_bracketed_paste:
+            self._run(run[0])
+        else:
+            self._pasted(run[0])
+        self.feed(data[run.end() :])
+
+    def flush(self) -> None:
+        """Take what has come so far as it is."""
+        if not self._in_bracketed_paste:
+            self._hand_on()
+        super().flush()
+
+    def _run(self, run: str) -> None:
+        """Take a run; its first characters may end a key that was begun, or begin a paste."""
+        if self._begun:
+            self._begun = False
+            super().feed(run[:_LONGEST_KEY])
+            run = run[_LONGEST_KEY:]
+            if self._in_bracketed_paste:
+                self._pasted(run)
+                return
+            super().flush()
+        self._hold(run.replace("\t", ""))  # as a key it does nothing here
+
+    def _pasted(self, data: str) -> None:
+        text, end, behind = (self._end + data).partition(_PASTE_ENDS)
+        if not end:
+            split = max(0, len(text) - len(_PASTE_ENDS) + 1)
+            self._hold(text[:split])
+            self._end = text[split:]
+            return
+        self._hold(text)
+        self._end, self._in_bracketed_paste = "", False
+        self._hand_on()
+        self.feed(behind)
+
+    def _hold(self, text: str) -> None:
+        """Keep a piece; of what is too long one character too many is enough."""
+        text = text[: max(0, LONGEST_ENTERED + 1 - self._length)]
+        if text:
+            self._held.append(text)
+            self._length += len(text)
+
+    def _hand_on(self) -> None:
+        if self._held:
+            self.feed_key_callback(KeyPress(Keys.BracketedPaste, "".join(self._held)))
+        self._held, self._length = [], 0
+
+
+def bounded_pasting(left_out: Callable[[], None]) -> KeyBindings:
+    """Return how a paste is taken: what is over the limit is left out, and `left_out` called.
+
+    Of several lines none is taken in part: a shortened id might be another proposal's.
+    """
+    bindings = KeyBindings()
+
+    @bindings.add(Keys.BracketedPaste, save_before=_is_short)
+    def _pasted(event: KeyPressEvent) -> None:
+        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+        room = max(0, LONGEST_ENTERED - len(event.current_buffer.text))
+        taken = text[:room]
+        if len(text) > room:
+            left_out()
+            lines, end, _ = taken.rpartition("\n")
+            taken = lines + end if end else taken
+        if taken:
+            event.current_buffer.insert_text(taken)
+
+    return bindings
+
+
+def _is_short(event: KeyPressEvent) -> bool:
+    return len(event.current_buffer.text) < _UNDONE
