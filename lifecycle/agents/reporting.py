@@ -23,6 +23,7 @@ from lifecycle.document import TimeWindow
 from lifecycle.door import amend, record
 from lifecycle.errors import GovernanceError, PermitRefused
 from lifecycle.event_kinds import EventKind
+from lifecycle.expiry import as_seen
 from lifecycle.moment import Moment
 from lifecycle.people.acts import decided_words
 from lifecycle.permitting import LONGEST_MS
@@ -115,7 +116,7 @@ def _reported(
     if execution is None or execution.outcome is not Outcome.RUNNING:
         if said.outcome in ("done", DONE_UNBEGUN) and _counts_as_not_done(tx, proposal):
             return _contradicted(tx, moment, proposal, said.receipt)
-        raise _unawaited(proposal)
+        raise _unawaited(as_seen(proposal, moment.now_ms))
     if execution.verb is not Verb.EXECUTE:
         raise PermitRefused("permit_mismatch", "An agent reports what it executed, nothing else.")
     result = _result(proposal, execution, said)

@@ -11,7 +11,7 @@ from lifecycle.policy import ToolKind
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Execution, Outcome, Verb
 from lifecycle.state import State
-from tests.builders import PROD, a_document, a_proposal
+from tests.builders import PROD, REFUND, a_document, a_proposal
 from tests.fakes.tools import waiting_for
 from tests.stories.permits import REFUNDS, begun, begun_after, permitted
 from tests.world import World
@@ -136,6 +136,29 @@ async def test_a_report_of_what_ended_before_it_began_is_told_how_it_ended(world
 
     assert reply.code == "already_decided"
     assert "not today" in reply.words
+
+
+@pytest.mark.parametrize(
+    ("approved", "after_ms", "code", "ended"),
+    [
+        (False, -1, "nothing_to_settle", "redeem its permit"),
+        (False, 0, "already_decided", "(expired)"),
+        (True, -1, "nothing_to_settle", "redeem its permit"),
+        (True, 0, "already_decided", "(permit_expired)"),
+    ],
+)
+async def test_a_report_past_the_deadline_is_told_of_its_end_before_any_sweep(
+    world: World, approved: bool, after_ms: int, code: str, ended: str
+) -> None:
+    """It was told to redeem a permit that it never had, or that had expired."""
+    proposal_id = await permitted(world) if approved else ""
+    proposal_id = proposal_id or (await world.submits(REFUND)).proposal_id or ""
+    deadline_ms = (await world.proposal(proposal_id)).deadline_ms
+    world.clock.set(deadline_ms + after_ms)
+
+    reply = await world.workflow.report(proposal_id, world.sender("leila"), "done", {})
+
+    assert (reply.code, ended in reply.words) == (code, True)
 
 
 async def test_a_receipt_of_any_size_and_shape_ends_the_waiting(world: World) -> None:
