@@ -38,7 +38,10 @@ WORDED_IN = {"bot/jobs/tell_clock.py": "bot/clocks/strayed.py"}
 ALERTS = {
     "bot/chat/showing/watching.py": ["⚠️ … hears nothing since …"],
     "lifecycle/workings/failing.py": ["… failed … times since …", "… does not end: …"],
-    "lifecycle/workings/unwritten.py": ["The store cannot be written since …"],
+    "lifecycle/workings/unwritten.py": [
+        "The store cannot be written since …",
+        "The store does not answer since …",
+    ],
 }
 ALL = {**ANNOUNCED, **ALERTS}
 
