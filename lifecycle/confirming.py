@@ -1,9 +1,9 @@
-"""Confirms, before a proposal begins that had to wait, that who approved it has not left since.
+"""Counts approvals again, before a proposal that had to wait begins, without those who left since.
 
 A proposal may wait for hours after its quorum was counted: for `valid_from_ms`, an hour of its
 rules, evidence, the end of a freeze, or the agent that holds its permit. An account that was banned
-meanwhile, because somebody else had used it, must not let it begin (ADR 0011). These are parts of
-units.
+meanwhile, because somebody else had used it, must not let it begin (ADR 0011). `opening` calls
+`still_approved` in the unit that begins it; the chats are asked outside (`people/membership`).
 """
 
 from __future__ import annotations
@@ -25,22 +25,26 @@ from lifecycle.verdicts.judge import opening_changes
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The people who were `asked` for, and those among them who are `lost`: not confirmed."""
+    """The people who were `asked` for, and who is `lost`: a person, or only an account of theirs.
+
+    Whether lost means surely left, or merely not confirmed, depends on how the chats were asked.
+    """
 
     asked: frozenset[str] = frozenset()
     lost: Collection[Absent] = ()
 
     def covers(self, tx: Transaction, proposal_id: str) -> bool:
-        """Return True if all whose approval of this proposal counts were among those asked for."""
+        """Return True if everyone whose approval of this proposal counts was asked for."""
         return self.asked >= approvers(proposal_id, tx)
 
 
 def still_approved(
     tx: Transaction, moment: Moment, proposal: Proposal, there: Membership | None
 ) -> Proposal | None:
-    """Return the proposal as it stands by the approvals of those who have not left since.
+    """Return the proposal as it stands once the approvals of those who left since are taken out.
 
-    None if that must be asked first: people opened it, more than 30 s ago.
+    None if the chats must be asked first: people opened it more than 30 s ago, and `there` is None
+    or does not cover all of them. What no person opened is returned as it is.
     """
     if proposal.opener_puller is not Puller.PERSON:
         return proposal
@@ -52,10 +56,10 @@ def still_approved(
 
 
 def _enough_since_ms(reviews: Sequence[Review], quorum: int) -> int:
-    """Return when the approval was given with which there were enough (ms UTC): nobody opened it
-    before, and all were confirmed when it was opened.
+    """Return when the approval was given that completed the quorum (ms UTC).
 
-    One more that comes later confirms nobody but its giver.
+    The proposal was opened no earlier, and everyone was confirmed then. A further approval that
+    comes later confirms nobody but its giver, so it does not make this time newer.
     """
     given_ms: dict[str, int] = {}
     for review in reviews:
@@ -65,8 +69,10 @@ def _enough_since_ms(reviews: Sequence[Review], quorum: int) -> int:
 
 
 def lately(moment: Moment, at_ms: int) -> bool:
-    """Return whether a time (ms UTC) is less than 30 s ago, and not to come: a clock that was set
-    back makes nothing fresh."""
+    """Return True if a time (ms UTC) is at most 30 s ago and not in the future.
+
+    After the clock was set back, a time in the future says nothing about how fresh something is.
+    """
     return at_ms <= moment.now_ms and not moment.is_long_since(at_ms)
 
 
@@ -75,9 +81,9 @@ def _without_who_left(
 ) -> Proposal:
     """Count the approvals again without those of people and accounts that have left.
 
-    Return the proposal itself if its opener and enough others are left. Else another of them opens
-    it, or, if they are too few, nobody: people are asked again, and a permit that waits is taken
-    back.
+    Return the proposal unchanged if its opener still counts and the quorum is still reached. If
+    only the opener is gone, another approver becomes its opener. If too few are left, it has no
+    opener any more: people are asked again, and a permit that waits is taken back.
     """
     reviews = tx.reviews.of(proposal.proposal_id)
     counted = approvals(reviews, moment.policy, proposal, lost)
@@ -100,6 +106,6 @@ def _without_who_left(
 
 
 def approvers(proposal_id: str, tx: Transaction) -> frozenset[str]:
-    """Return the people whose approval of a proposal counts so far as its rows say."""
+    """Return the people whose approval of a proposal counts by its rows alone."""
     reviews = tx.reviews.of(proposal_id)
     return frozenset(r.person for r in reviews if r.counts and r.decision is Decision.APPROVE)

@@ -1,8 +1,8 @@
-"""Says whether a disk takes no writes, by how it is mounted.
+"""Tells from how a disk is mounted whether it takes no writes.
 
-A bot on such a disk can leave no word anywhere that it cannot write, so others must see it
-themselves. Nothing is written or opened to find out: closing a database's file would release the
-locks that SQLite has on it.
+A bot on such a disk cannot leave a note that it cannot write, so `status` and other commands look
+for themselves. Nothing is written or opened to find out: closing the database's file would release
+the locks that SQLite has on it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from typing import Final
 
 #: Linux lists its mounts here.
 MOUNTS: Final = Path("/proc/self/mountinfo")
-#: The field of a line that holds the numbers of the device. The last one holds the options of the
-#: file system.
+#: The field of a line that holds the device's numbers. The last field of a line holds the options
+#: of the file system.
 _DEVICE: Final = 2
-#: From Linux 6.15 on, ext4 stops writing by this option after an error, and keeps `rw`.
+#: From Linux 6.15 on, ext4 sets this option when it stops writing after an error; it keeps `rw`.
 _AFTER_AN_ERROR: Final = b"emergency_ro"
 
 
 def read_only(database: Path, mounts: Path = MOUNTS) -> bool:
-    """Return True if the disk of the database is mounted read-only, or has made itself so."""
+    """Return True if the disk of the database is mounted read-only or has made itself so.
+
+    False as well if that cannot be found out.
+    """
     with suppress(OSError):
         if os.statvfs(database).f_flag & os.ST_RDONLY:
             return True

@@ -1,4 +1,4 @@
-"""Turns a verdict into the text of its column and back; what is read often is read once."""
+"""Turns a verdict into the text of its column and back, and remembers the short ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from bot.storage.json_text import dump, load
 from lifecycle.policy import Level
 from lifecycle.verdict import Finding, RuleResult, Verdict
 
-#: The longest text that is kept beside its verdict, in characters. A verdict without findings has a
-#: few hundred, one over a hostile document a hundred thousand, and it is seldom read again.
+#: The longest text whose verdict is kept in memory, in characters. A verdict without findings has a
+#: few hundred; one over a hostile document may have a hundred thousand, and is seldom read again.
 _LONGEST_KEPT: Final = 8_192
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return a verdict exactly, as JSON; its wire form fills in levels and sorts, this does not."""
+    """Return a verdict as JSON, exactly as it is; its wire form fills in levels and sorts."""
     results = [
         [r.rule, r.level, [[f.code, f.path, f.words, f.level] for f in r.findings]]
         for r in verdict.results
@@ -27,8 +27,11 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def verdict_of(text: str) -> Verdict:
-    """Return the verdict in a text. It is read at every move and frozen, so one that is not long is
-    kept. Raises ValueError, TypeError or KeyError for a text that is none."""
+    """Return the verdict that a text holds.
+
+    A verdict is read at every move of its proposal and cannot be changed, so one from a short text
+    is kept. Raises ValueError, TypeError or KeyError if the text holds no verdict.
+    """
     if len(text) > _LONGEST_KEPT:
         return _read(text)
     return _kept(text)

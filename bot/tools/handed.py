@@ -1,4 +1,4 @@
-"""Tells which secrets a config hands to a tool by variables of the environment."""
+"""Finds the secrets that a config hands to a tool by `env`, so that what it says can be masked."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Final
 
 from lifecycle.text.secrets_found import secret_named
 
-#: A shorter value is a word that a receipt may hold for another reason.
+#: A shorter value (in characters) is not masked: a receipt may hold such a word by chance.
 _SHORTEST: Final = 8
 
 
 def secrets_in_env(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of those variables whose name says that they are secret, as `CRM_TOKEN`.
 
-    Others may be addresses and folders, of which a receipt speaks. A tool takes off the line break
-    with which many values end, and of `Bearer abc.def` it may repeat the second word alone.
+    Other values may be addresses and folders, which a receipt names. The line break at the end of a
+    value is left out, because a tool uses it without. Each word of a value of one line is returned
+    as well: of `Bearer abc.def` a tool may repeat the second word alone.
     """
     values = [environment.get(name, "").strip() for name in names if secret_named(name)]
     lines = [each for each in values if len(each.splitlines()) == 1]  # a key has lines of words

@@ -1,7 +1,7 @@
 """Runs a program in a process group of its own, of which nothing survives the call.
 
-`bot/tools/command.py` calls `run` on the event loop, where each program is started, without an
-await. A thread for each, `signoff-program`, waits for its end.
+`bot/tools/command.py` calls `run` on the event loop. The program is started there, without an
+await; a thread of its own, `signoff-program`, waits for its end.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _Program:
                 self._runs = True
                 if self._mark is not None:
                     self._mark.belongs_to(self._process.pid)
-        except Exception as error:  # a lack of memory, for one, may come at any moment
+        except Exception as error:  # MemoryError, for example, may come at any moment
             if not self._runs:
                 if self._mark is not None:
                     self._mark.not_started()
@@ -161,7 +161,7 @@ class _Program:
                     break  # even if the loop could not be told of it
 
     def _watched(self) -> None:
-        """Watch the program if one runs; again if memory is short: nobody else sees its end."""
+        """Watch the program if one runs; try again if memory is short: nobody else sees its end."""
         while self._runs:
             try:
                 self._watch()
@@ -240,7 +240,7 @@ class _Program:
 def _watching(watched: Callable[[], None]) -> Lock:
     """Start the thread that will watch a program; return the lock on which it waits.
 
-    The program must not begin if nobody could see its end: raises OSError if no thread starts.
+    No program may begin if nobody could see its end: raises OSError if no thread can be started.
     """
     begun = Lock()
     begun.acquire()

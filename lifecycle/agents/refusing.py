@@ -1,4 +1,4 @@
-"""Keeps the entry of an attempt with a permit that was refused."""
+"""Writes the entry of a refused attempt to use a permit, and finds which proposal it was about."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from lifecycle.world import World
 
 
 async def note_refused(world: World, sender: Sender, code: str, proposal_id: str) -> None:
-    """Write the entry of a refused attempt, in the trail of its proposal if there is one."""
+    """Write the entry of a refused attempt, in the trail of its proposal if there is one.
+
+    Nothing is written while the store is unavailable: the attempt is refused all the same.
+    """
     moment = world.moment()
 
     def unit(tx: Transaction) -> None:
@@ -36,7 +39,7 @@ async def note_refused(world: World, sender: Sender, code: str, proposal_id: str
 
 
 def claimed_id(token: str, ring: KeyRing) -> str:
-    """Return the proposal of a permit that was signed here, empty for a forged one."""
+    """Return the id of the proposal of a permit that this bot signed, empty for any other token."""
     try:
         return permits.read(token, ring).proposal_id
     except PermitRefused:

@@ -1,8 +1,8 @@
-"""Ask the surfaces whether people who approve or stop something are still members (section 6).
+"""Asks the surfaces whether people who approve or stop something are still members (section 6).
 
-It is asked outside the store's unit, before an act counts: `with_…` functions note the answer on
-the act. Approving needs a confirmed membership; stopping only ends when somebody has surely left
-(ADR 0011).
+The surfaces are asked outside the store's unit, before an act counts; the `with_…` functions note
+the answer on the act. An approval needs a confirmed membership; a stop is refused only if its giver
+has surely left (ADR 0011).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lifecycle.proposal import ActorKind, Identity
 from lifecycle.review import Absent
 from lifecycle.world import World
 
-#: People for whom a chat was asked no longer ago than this are asked for together.
+#: People who were last asked for within this time are asked for again in the same question.
 _TOGETHER_MS: Final = 120_000
 
 
 class AskAlso(Exception):
-    """Raised in a unit when approvals count of people whose membership nobody asked for yet."""
+    """Raised in a unit if it would count approvals of people who were not asked for yet."""
 
     def __init__(self, people: frozenset[str]) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class AskAlso(Exception):
 
 
 def check_all_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) -> None:
-    """Raise AskAlso if a review counts whose person is not among the `asked`."""
+    """Raise AskAlso if a review counts and its person is not among the `asked`."""
     reviews = tx.reviews.of(proposal_id)
     others = {review.person for review in reviews if review.counts}.difference(asked)
     if others:
@@ -43,9 +43,9 @@ def check_all_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) -
 
 
 async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
-    """Return the act with those of these people whose membership is not confirmed.
+    """Return the act with `lost` set to those of these people whose membership is not confirmed.
 
-    `unsure` is set if the sender is among them and is not known to have left.
+    `unsure` is True if the sender is among them without being known to have left.
     """
     unsure, sender = False, act.sender
     lost = await world.notifier.lost_members(asked, only_certain=False)
@@ -56,9 +56,9 @@ async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:
 
 
 def with_account_lost(act: Act, now: Policy) -> Act:
-    """Return the act with its sender lost if the account was taken from them after they were named.
+    """Return the act with its sender among the `lost` if a new policy has taken the account away.
 
-    The account is no proof of who they are any more, whether or not they are a member.
+    The account no longer proves who they are, whether or not they are a member.
     """
     if act.sender.is_known_to(now):
         return act
@@ -66,10 +66,10 @@ def with_account_lost(act: Act, now: Policy) -> Act:
 
 
 async def with_who_left(world: World, act: Act) -> Act:
-    """Return a stop with those of its people who are known to have left; they may stop nothing.
+    """Return a stop with `lost` set to those of its people who are known to have left.
 
-    Somebody whose membership is unknown has not left (ADR 0011): stopping works while the chat
-    fails.
+    They may stop nothing. Somebody whose membership is unknown has not left (ADR 0011), so that
+    stopping works while the chat fails.
     """
     people = people_behind(act)
     if not people:
@@ -106,10 +106,11 @@ def by_who_may(act: Act, may: Callable[[Act], bool]) -> Act:
 
 
 async def of_approvers(world: World, proposal_id: str, *, only_certain: bool = True) -> Membership:
-    """Ask for everybody whose stored approval of this proposal counts; for a count without an act.
+    """Ask for everybody whose stored approval of this proposal counts; used when no act is counted.
 
-    Each was confirmed when the approval was given, so only people who have surely left are lost;
-    not where a count since then may have confirmed too few (`only_certain` False).
+    Each was confirmed when the approval was given, so by default only those who have surely left
+    are lost. With `only_certain` False whoever is not confirmed is lost as well: that is asked if
+    the last count may have confirmed too few.
     """
     people = await world.store.read(partial(approvers, proposal_id))
     if not people:
@@ -120,9 +121,10 @@ async def of_approvers(world: World, proposal_id: str, *, only_certain: bool = T
 
 @dataclass(slots=True)
 class Confirmed:
-    """Remembers for half a minute who has surely left, for what begins after it had to wait.
+    """Remembers for half a minute who has surely left, for proposals that had to wait.
 
-    After a thaw a thousand proposals may begin that the same few people approved.
+    After a thaw a thousand proposals may begin that the same few people approved; the chats are not
+    asked again for each of them. Used on the event loop.
     """
 
     world: World
@@ -130,10 +132,11 @@ class Confirmed:
     _lost: set[Absent] = field(default_factory=set)
 
     async def approvers_of(self, proposal_id: str) -> Membership:
-        """Return who of those whose approval of a proposal counts has left, asked now or lately.
+        """Return the people whose approval of a proposal counts, and who is known to have left.
 
-        Whoever was asked for in the last minutes is asked for again with them, in one question:
-        a chat that hangs would else hold up nearly every proposal, for one of them each time.
+        If one of them was not asked for within 30 s, all are asked for anew, together with everyone
+        who was asked for in the last two minutes. Otherwise a chat that hangs would be waited for
+        again at nearly every proposal, each time because of another person.
         """
         people = await self.world.store.read(partial(approvers, proposal_id))
         now = self.world.moment()
@@ -144,15 +147,21 @@ class Confirmed:
         return Membership(people, frozenset(self._lost))
 
     def heard(self, people: Collection[str], lost: Collection[Absent]) -> None:
-        """Note that these people were asked for, for an act, and who of them could not be confirmed
-        (`lost`): the others are members again. All are asked for anew, for this is fresher."""
+        """Note the answer that an act got for these people; `lost` are those not confirmed.
+
+        The others are members again. What was remembered about when they were asked for is dropped,
+        so that the next proposal asks for all of them anew.
+        """
         self._lost = {each for each in self._lost if _person_of(each) not in people or each in lost}
         for each in people:
             self._asked_ms.pop(each, None)
 
     async def _ask(self, people: Collection[str], now: Moment) -> None:
-        """Ask for these people. Who was known to have left is back only if a chat says so: after a
-        thaw it may have too much to do to answer a second time."""
+        """Ask for these people and remember the answer.
+
+        Somebody who was known to have left is back only if a chat confirms it: after a thaw the
+        chat may be too busy to say a second time that they have left.
+        """
         lost_members = self.world.notifier.lost_members
         lost = set(await lost_members(people, only_certain=True))
         left = {each for each in self._lost - lost if _person_of(each) in people}

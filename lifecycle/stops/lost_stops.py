@@ -1,4 +1,4 @@
-"""Keeps and tells of stops that the store has not taken when the bot ends."""
+"""Keeps, and names in the log, the stops that the store has not taken when the bot ends."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SHOWN_ID: Final = 64
 
 
 def cut_off(spooled: Spooled, act: Act, *, freezes: bool = False) -> None:
-    """Take a stop for the spool on which the store has not answered when the bot ends, as on a disk
-    that hangs. `act` has the time at which it was given.
+    """Keep a stop that the store has not answered when the bot ends, as on a disk that hangs.
 
-    It is logged at once, for the spool may be on the same disk. If the store has taken it after
-    all, it refuses it as repeated after the next start.
+    The stop is only put in line for the spool (`World.unspooled`); `tell_of_lost_stops` writes it.
+    It is logged at once, because the spool may be on the same disk. `act` tells when the stop was
+    given. If the store has taken it after all, it refuses it as repeated after the next start.
     """
     stop = spooled.line(act, freezes=freezes)
     spooled.world.unspooled.append(stop)
@@ -30,7 +30,7 @@ def cut_off(spooled: Spooled, act: Act, *, freezes: bool = False) -> None:
 
 
 def tell_of_lost_stops(world: World) -> None:
-    """Log which stops are lost with this process, because they are in its memory alone.
+    """Write the stops that only memory holds to the spool; log those for which that fails as lost.
 
     Call it after the last `Workflow.shut_down`, when nothing is left that could carry them out.
     """

@@ -1,4 +1,4 @@
-"""Writes to the spool, as soon as it can be written, the stops that are in memory alone."""
+"""Writes the stops that are in memory alone to the spool, as soon as the spool can be written."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from lifecycle.world import World
 
 
 def spool_again(world: World) -> None:
-    """Write to the spool the stops that neither the store nor the spool could take before.
+    """Write the stops to the spool that neither the store nor the spool could take before.
 
-    All at once first: a disk that hangs as the process ends may answer to one write alone, or to
-    none, and what was handed to the system outlives the process. If not all fit, as many as do.
+    They are first handed over in one write: a disk that hangs as the process ends may answer a
+    single write or none, and what was handed to the system outlives the process. If they do not all
+    fit, they are written one by one, the oldest first, until one fails.
     """
     try:
         world.spool.keep_all(world.unspooled)

@@ -1,4 +1,4 @@
-"""Says which findings of a verdict pass by themselves, and which ones people did not know of."""
+"""Tells which findings of a verdict pass by themselves, and whether one is new to the approvers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WAITABLE: Final = frozenset({"evidence_stale", "outside_hours", "change_freeze"}
 
 
 def newly_soft(proposal: Proposal, verdict: Verdict) -> bool:
-    """Return whether a soft finding stands that people did not know of when they approved."""
+    """Return True if the verdict has a soft finding that people did not see when they approved."""
     return not _soft(verdict) <= (_soft(proposal.verdict) if proposal.verdict else frozenset())
 
 
@@ -23,7 +23,10 @@ def _soft(verdict: Verdict) -> frozenset[tuple[str, str, str]]:
 
 
 def waits_for_rule(verdict: Verdict) -> str | None:
-    """Return the code of a finding that passes by itself, if no other hard finding stands."""
+    """Return the code of the first hard finding if all hard findings pass by themselves.
+
+    None if there is no hard finding, or one that does not pass.
+    """
     codes = [finding.code for _, finding in verdict.findings_at(Level.HARD)]
     if codes and all(code in WAITABLE for code in codes):
         return codes[0]

@@ -1,4 +1,4 @@
-"""Reads what was typed: the command's word, and the rest exactly as it stands.
+"""Splits what was typed into the command's word and the rest, which stays exactly as it stands.
 
 It also tells which lane a command takes in the inbox, and which commands are stops.
 """
@@ -14,8 +14,8 @@ from bot.chat.commands.replies import Attached
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
 
-#: White space, and characters that nobody sees: those come along when words are copied, or from a
-#: keyboard. At the edge of a word they are no part of it.
+#: White space and invisible characters. The latter come along when words are copied, or from a
+#: keyboard; at the edge of a word they are not part of it.
 BLANK: Final = "".join(
     chr(code)
     for first, last in (
@@ -74,14 +74,16 @@ def lane_of(text: str, who: str, number: str) -> str:
 
 
 def begun_id(text: str) -> str | None:
-    """Return which proposal a typed command begins or tries again; None for any other command."""
+    """Return the id that an `approve` or `retry` names; None for any other command."""
     word, rest = typed(text)
     return split_id(rest)[0] if word == "approve" or tries_again(text) else None
 
 
 def tries_again(text: str) -> bool:
-    """Say whether the command is `retry`. What it repeats may be a rolling back, so that a card
-    which cannot be read must not hold it up."""
+    """Return True if the command is `retry`.
+
+    What it repeats may be a roll back, so a card that cannot be read must not hold it up.
+    """
     return typed(text).word == "retry"
 
 
@@ -92,9 +94,9 @@ def split_id(rest: str) -> tuple[str, str]:
 
 
 def bare_id(given: str) -> str:
-    """Return an id without the marks around it that no id has: quotes, code, a comma, a colon.
+    """Return an id without the quotes, code marks and punctuation around it, which no id has.
 
-    Only a stop is read so; an approval names its proposal exactly.
+    Only stops are read in this way; an approval must name its proposal exactly.
     """
     inside = [place for place, char in enumerate(given) if not _is_mark(char)]
     return given[inside[0] : inside[-1] + 1] if inside else given
@@ -113,7 +115,7 @@ def inline_json(rest: str) -> str:
 async def document_bytes(rest: str, attached: Sequence[Attached]) -> bytes:
     """Return the bytes of the document that a command came with: its text and files together.
 
-    Sizes are checked as announced, before anything is fetched. Several objects are joined as they
+    The announced sizes are checked before anything is fetched. Several objects are joined as they
     are, so that the parser reports that there are several. Raises Refused: too_large, or
     malformed_json for a file of another kind.
     """

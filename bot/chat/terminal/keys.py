@@ -1,7 +1,8 @@
-"""Reads the keys of a terminal at a bounded cost, and keeps none of them from being lost.
+"""Reads the keys of a terminal at a bounded cost and loses none of them.
 
-A prompt is cheap for a person who types, and quadratic for a program that does: each key is looked
-up on its own, and each piece read draws the whole line anew. All surfaces share that loop.
+Without it a prompt is cheap for a person who types, and of quadratic cost for a program that does:
+each key is looked up on its own, and each piece that is read draws the whole line anew. That
+happens on the event loop, which all surfaces share.
 """
 
 from __future__ import annotations
@@ -18,28 +19,29 @@ from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
-#: More characters are not taken at one prompt: they are too many for any document.
+#: The most characters that are taken at one prompt; no document has so many.
 LONGEST_ENTERED: Final = 1_048_576
-#: So many characters that come at once were not pressed one by one: they are taken as a paste.
+#: Nobody presses so many keys at once: such a run of characters is taken as a paste.
 _RUN: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]{64,}")
-#: A run goes on with so few, for it is read in pieces; nobody presses so many keys at once.
+#: A run is read in pieces, of which the later ones may be short: so many characters continue it.
 _MORE: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]{8,}")
-#: No key has more characters; what is no key by then never becomes one.
+#: No key's escape sequence is longer: what is no key after so many characters never becomes one.
 _LONGEST_KEY: Final = 16
 _PASTE_ENDS: Final = "\x1b[201~"
-#: Ctrl-C read on its own was pressed: in a paste whose end never comes nothing else would be heard.
+#: Ctrl-C that is read on its own was pressed by a person, also inside a paste: if the end of the
+#: paste never comes, this alone gets the prompt back.
 _GIVEN_UP: Final = "\x03"
-#: Up to here a paste can be undone: each step of that keeps the whole text.
+#: A line up to this length can be undone; each step of undoing keeps a copy of the whole text.
 _UNDONE: Final = 4_096
 
 
 class TerminalKeys(Vt100Input):
     """The keys of a terminal, from the first prompt to `release`.
 
-    The terminal is never handed back to its line discipline in between: what is typed while a card
-    is printed would be cut to 4096 characters there, Ctrl-D would be lost, and Ctrl-C would end the
-    bot instead of clearing a line. Only while no prompt is open Ctrl-C is a signal, for then nobody
-    else might hear it.
+    The terminal is not handed back to its line discipline between prompts or while a card is
+    printed. It would cut what is typed meanwhile to 4096 characters and lose Ctrl-D, and Ctrl-C
+    would end the bot instead of clearing a line. Ctrl-C is a signal only while no prompt is open,
+    because otherwise nobody would hear it then.
     """
 
     def __init__(self, stdin: TextIO) -> None:
@@ -60,7 +62,7 @@ class TerminalKeys(Vt100Input):
         return nullcontext()
 
     def attach(self, input_ready_callback: Callable[[], None]) -> AbstractContextManager[None]:
-        """Hear keys for one prompt; what waits since the last one is heard at once."""
+        """Hear keys for one prompt; what was typed since the last prompt is heard at once."""
         if self._parser.holds:
             asyncio.get_running_loop().call_soon(input_ready_callback)
         return super().attach(input_ready_callback)
@@ -87,28 +89,28 @@ class _Open(raw_mode):
 
 
 class _Parser(Vt100Parser):
-    """Takes a long run of plain characters as one paste, and holds no more of any than is taken.
+    """Takes a long run of plain characters as one paste, and holds no more of it than is taken.
 
-    A run is handed on with the key behind it, or once nothing has followed for a moment (`flush`):
-    the whole line is copied and drawn at each piece.
+    A run is collected, and handed on when a key follows or when nothing has followed for a moment
+    (`flush`), because the whole line is copied and drawn at each piece that is handed on.
     """
 
     def __init__(self, pressed: Callable[[KeyPress], None]) -> None:
         super().__init__(pressed)
         self._held: list[str] = []
         self._length = 0
-        #: True once an escape was taken: it may have begun a key, which the next run may end.
+        #: True once an escape was read: it may have begun a key that the next run completes.
         self._begun = False
-        #: The last characters of a paste: its end may be split over two pieces.
+        #: The last characters of a paste so far: the mark of its end may be split over two pieces.
         self._end = ""
 
     @property
     def holds(self) -> bool:
-        """True if a run waits for what follows."""
+        """True while a run is collected that no key has ended yet."""
         return bool(self._held) and not self._in_bracketed_paste
 
     def feed(self, data: str) -> None:
-        """Take what was read."""
+        """Take a piece that was read from the terminal."""
         if self._in_bracketed_paste and data == _GIVEN_UP:
             self._held, self._length = [], 0
             self._end, self._in_bracketed_paste = "", False
@@ -130,13 +132,13 @@ class _Parser(Vt100Parser):
         self.feed(data[run.end() :])
 
     def flush(self) -> None:
-        """Take what has come so far as it is."""
+        """Hand on what was collected, because nothing has followed for a moment."""
         if not self._in_bracketed_paste:
             self._hand_on()
         super().flush()
 
     def _run(self, run: str) -> None:
-        """Take a run; its first characters may end a key that was begun, or begin a paste."""
+        """Collect a run. Its first characters may complete a key, or the mark of a paste."""
         if self._begun:
             self._begun = False
             super().feed(run[:_LONGEST_KEY])
@@ -160,7 +162,7 @@ class _Parser(Vt100Parser):
         self.feed(behind)
 
     def _hold(self, text: str) -> None:
-        """Keep a piece; of what is too long one character too many is enough."""
+        """Collect a piece, up to one character over the limit: that one tells it was too long."""
         text = text[: max(0, LONGEST_ENTERED + 1 - self._length)]
         if text:
             self._held.append(text)
@@ -173,9 +175,10 @@ class _Parser(Vt100Parser):
 
 
 def bounded_pasting(left_out: Callable[[], None]) -> KeyBindings:
-    """Return how a paste is taken: what is over the limit is left out, and `left_out` called.
+    """Return the key binding for a paste; it calls `left_out` if the line would become too long.
 
-    Of several lines none is taken in part: a shortened id might be another proposal's.
+    What is over the limit is left out. A paste of several lines is cut between two lines, because
+    the beginning of an id might be the id of another proposal.
     """
     bindings = KeyBindings()
 

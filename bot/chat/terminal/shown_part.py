@@ -9,19 +9,20 @@ from prompt_toolkit.formatted_text.utils import fragment_list_to_text
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.utils import get_cwidth
 
-#: So many characters of a line are shown, around the cursor; nobody reads more at a prompt.
+#: The most characters of a line that are shown, around the cursor; nobody reads more at a prompt.
 _SHOWN: Final = 2_000
 _LEFT_OUT: Final = "…"
-#: So many marks may stand on one character; each more is measured with all before it.
+#: The most combining marks shown on one character: each further one is measured with all before
+#: it, at quadratic cost.
 _PILED: Final = 16
 _TOO_MANY: Final = "·"
 
 
 class ShownPart(Processor):
-    """Leaves out of a long line what is far from the cursor. The line itself stays whole."""
+    """Hides the parts of a long line that are far from the cursor. The line itself stays whole."""
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
-        """Return what is shown of one line, and where its places are."""
+        """Return what is shown of one line, and how its columns and those shown correspond."""
         given = transformation_input
         text = fragment_list_to_text(given.fragments)
         if len(text) <= _SHOWN and text.isascii():
