@@ -12,12 +12,12 @@ from bot.chat.commands.typed import STOPS, bare_id, split_id
 from bot.chat.commands.usage import only_id, usage
 from lifecycle.answers import Reply, Sender
 from lifecycle.errors import AmbiguousId, ProposalNotFound
-from lifecycle.ports import StoreUnavailable, Transaction
+from lifecycle.ports import StoreUnavailable
 from lifecycle.text.masking import harmless
 from lifecycle.workflow import Workflow
 
-#: How many seconds the look at an id may take. A disk may hang as the bot ends, and a stop is kept
-#: only from where the law has it.
+#: How many seconds looking up an id may take. A disk may hang while the bot ends, and a stop can be
+#: kept only once it was handed to the law.
 _READ_S: Final = 2.0
 
 
@@ -92,32 +92,13 @@ class Deciding:
             await self.workflow.note_ignored(given, sender, "reason_required")
             words = f"Say why: {command} {harmless(given[:64])} <reason>"
             return CommandReply.words(words, code="reason_required")
-        if command in STOPS:
-            given = await self._meant(given)
+        given = bare_id(given) if command in STOPS else given
         return await self._on_whole_id(given, sender) or CommandReply.of(
             await decide(given, sender, reason)
         )
 
-    async def _meant(self, given: str) -> str:
-        """Return the id that a stop names, without the marks around it. An id may end in full
-        stops: they are left out only where no proposal has it with them, and one without."""
-        given = bare_id(given)
-        short = given.rstrip(".")
-        if short in ("", given):
-            return given
-
-        def view(tx: Transaction) -> tuple[bool, bool]:
-            return tx.proposals.get(given) is not None, tx.proposals.get(short) is not None
-
-        try:
-            async with asyncio.timeout(_READ_S):
-                known = await self.workflow.world.store.read(view)
-        except (StoreUnavailable, TimeoutError):
-            return given
-        return short if known == (False, True) else given
-
     async def _miswritten(self, command: str, rest: str, sender: Sender) -> CommandReply:
-        """Audit an act that cannot be read, and answer how it is written."""
+        """Write the entry of a command that is written wrongly, and answer how it is written."""
         await self.workflow.note_ignored(split_id(rest)[0], sender, "unknown_command")
         return usage(command)
 

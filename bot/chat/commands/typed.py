@@ -96,10 +96,19 @@ def split_id(rest: str) -> tuple[str, str]:
 def bare_id(given: str) -> str:
     """Return an id without the quotes, code marks and punctuation around it, which no id has.
 
-    Only stops are read in this way; an approval must name its proposal exactly.
+    Full stops behind such a mark do not belong to the id either. Only stops are read in this way;
+    an approval must name its proposal exactly.
     """
-    inside = [place for place, char in enumerate(given) if not _is_mark(char)]
-    return given[inside[0] : inside[-1] + 1] if inside else given
+    begin = next((at for at, char in enumerate(given) if not _is_mark(char)), None)
+    if begin is None:
+        return given
+    end = len(given)
+    for at in range(len(given) - 1, begin, -1):
+        if _is_mark(given[at]):
+            end = at
+        elif given[at] != ".":
+            break
+    return given[begin:end]
 
 
 def _is_mark(char: str) -> bool:

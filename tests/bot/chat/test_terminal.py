@@ -11,6 +11,7 @@ from bot.chat.terminal.elsewhere import SHELL, SHELL_AUDIT
 from bot.chat.terminal.speakers import spoken
 from bot.cli.app import app
 from lifecycle.ports import StoreUnavailable
+from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, a_policy
 from tests.terminal import SEARCH, a_terminal, documents
@@ -181,11 +182,12 @@ async def test_a_mistake_of_ours_costs_an_answer_and_not_the_terminal(
     assert terminal.printed[-1] == "0 pending"
 
 
-async def test_a_stop_is_kept_although_the_store_cannot_even_be_read(
+async def test_a_stop_is_kept_and_carried_out_although_the_store_cannot_even_be_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     terminal = a_terminal()
     proposed = await terminal.proposes()
+    proposal_id = str(proposed["proposal_id"])
 
     async def fails(*_: object) -> None:
         raise StoreUnavailable("the disk is gone")
@@ -193,14 +195,19 @@ async def test_a_stop_is_kept_although_the_store_cannot_even_be_read(
     with monkeypatch.context() as broken:
         broken.setattr(terminal.world.store, "read", fails)
         broken.setattr(terminal.world.store, "write", fails)
-        said = "\n".join(await terminal.types(f"ana: reject {proposed['proposal_id']} stop"))
+        said = "\n".join(await terminal.types(f"ana: reject {proposal_id} stop"))
 
     assert "Kept" in said
     assert "The store cannot be written" in said
     assert [stop["reason"] for stop in terminal.world.spool.stops] == ["stop"]
+    ours = terminal.world.workflow.world
+    assert proposal_id in ours.held
+    await terminal.world.passes(seconds=5)
+    assert (await terminal.world.proposal(proposal_id)).state is State.REJECTED
+    assert (terminal.world.spool.stops, ours.held) == ([], set())
 
 
-@pytest.mark.parametrize("name", ["`p1`", "p1,", "p1.", "“p1”"])
+@pytest.mark.parametrize("name", ["`p1`", "p1,", "`p1`.", "“p1”"])
 async def test_a_stop_finds_its_proposal_within_marks_that_no_id_has(name: str) -> None:
     terminal = a_terminal()
     await terminal.types(f"leila: propose {json.dumps(PROD | {'proposal_id': 'p1'})}")

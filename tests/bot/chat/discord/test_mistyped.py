@@ -38,7 +38,9 @@ async def test_a_stop_counts_whichever_blanks_are_typed_with_it(
     assert (await stage.reaches("p1", "rejected")).explanation.startswith("because")
 
 
-@pytest.mark.parametrize("name", ["`p1`", "p1,", "p1:", "p1.", "p1.,", "“p1”", "**p1**", "<p1>"])
+@pytest.mark.parametrize(
+    "name", ["`p1`", "p1,", "p1:", "“p1”", "**p1**", "<p1>", "`p1`.", "(p1)..."]
+)
 async def test_a_stop_finds_its_proposal_within_marks_that_no_id_has_and_an_approval_does_not(
     stage: DiscordStage, name: str
 ) -> None:
@@ -55,7 +57,7 @@ async def test_a_full_stop_that_an_id_ends_in_belongs_to_it(stage: DiscordStage)
     await stage.proposes(MAIL, proposal_id="p1.")
     stage.server.says(ANA, "!reject p1. because")
     await stage.reaches("p1.", "rejected")
-    stage.server.says(ANA, "!reject p2. because")
+    stage.server.says(ANA, "!reject p1.. because")
     await stage.ignored("unknown_proposal")
     assert (await stage.proposal("p1")).state.value == "sentinel_approved"
 
@@ -79,7 +81,8 @@ async def test_whoever_makes_a_command_by_an_edit_is_told_once_that_it_is_not_re
         stage.server.edits(message, edit)
     await until(lambda: told(stage, EDITED), "the note to ana")
     await stage.quiet()
-    assert len(told(stage, EDITED)) == 1
+    posts = [each for each in stage.server.called("POST", "/messages") if EDITED in str(each.json)]
+    assert (len(told(stage, EDITED)), len(posts)) == (1, 1)
     assert (await stage.proposal("p1")).state.value == "sentinel_approved"
     assert await stage.audit("ignored", "duplicate_event")
 

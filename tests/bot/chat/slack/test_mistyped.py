@@ -31,7 +31,7 @@ async def test_a_stop_counts_whichever_blanks_are_typed_with_it(how: str, typed:
         await slack.stands("p1", "rejected")
 
 
-@pytest.mark.parametrize("name", ["`p1`", "p1,", "p1.", "*p1*", "“p1”"])
+@pytest.mark.parametrize("name", ["`p1`", "p1,", "p1:", "*p1*", "“p1”"])
 async def test_a_stop_finds_its_proposal_within_marks_that_no_id_has_and_an_approval_does_not(
     name: str,
 ) -> None:
@@ -60,10 +60,20 @@ async def test_whoever_makes_a_command_by_an_edit_is_told_once_that_it_is_not_re
         await slack.stands("p1", "sentinel_approved")
 
 
-@pytest.mark.parametrize("words", ["that is great", "fine"])
-async def test_an_edit_of_talk_is_not_answered(words: str) -> None:
+@pytest.mark.parametrize(
+    ("user", "channel", "words"),
+    [
+        ("UANA", "C0OPS", "that is great"),
+        ("UANA", "C0OPS", "fine"),
+        ("ULEILA", "C0OPS", "reject p1 so"),
+        ("UANA", "C0ELSE", "reject p1 so"),
+    ],
+)
+async def test_an_edit_of_talk_or_by_an_agent_or_elsewhere_is_not_answered(
+    user: str, channel: str, words: str
+) -> None:
     async with on_slack() as slack:
-        said, _ = await slack.server.says("UANA", "fine")
+        said, _ = await slack.server.says(user, "fine", channel=channel)
         await slack.server.edits(said, mention(slack, words))
         await slack.settles()
         assert slack.hints() == []
