@@ -12,18 +12,18 @@ from bot.chat.terminal.speakers import named
 #: Commands that take a document.
 TAKE_DOCUMENTS: Final = frozenset({"propose", "evidence"})
 _FENCE: Final = "```"
-#: A string that is never closed goes on to the end, so that it is looked through only once.
+#: A string of JSON; one that is never closed matches to the end, so that it is read only once.
 _STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)', re.DOTALL)
 _BEGIN: Final = ("{", "[", '"', "`")
 
 
 class Unclosed:
-    """A document as far as it has come. It is fed what follows, and looks at each character once.
+    """A document of which more lines may follow. Each character that it is fed is read once.
 
-    `open` is True until the last of its braces, or its fence, is closed; valid JSON is never closed
-    too early. `fenced` says that only a fence closes it. A closing mark with a quotation mark
-    behind it on its line does not count: it stands inside a text, for a text of JSON ends on the
-    line on which it begins.
+    `open` is True until its last brace or bracket, or its fence, is closed; valid JSON never counts
+    as closed too early. `fenced` says that only a fence closes it. A closing fence or back-tick
+    does not count if a quotation mark follows on its line: it then stands inside a text, because a
+    text of JSON ends on the line on which it begins.
     """
 
     def __init__(self, begin: str) -> None:
@@ -38,8 +38,10 @@ class Unclosed:
         self.feed(begin[len(self._mark) :])
 
     def feed(self, more: str) -> None:
-        """Take what follows, with the line end before it if there is one; a long part is fed in a
-        thread."""
+        """Read what follows, which begins with a line break if it is a new line.
+
+        A long part is fed in a thread.
+        """
         if self._mark:
             self._look_for_mark(more)
             return
@@ -51,8 +53,10 @@ class Unclosed:
         self._weigh(whole)
 
     def _look_for_mark(self, more: str) -> None:
-        """Close the document if a line has the mark and no quotation mark behind it; the last line
-        may still go on."""
+        """Close the document at a line that has the mark and no quotation mark behind it.
+
+        The last line may still go on: a quotation mark that follows there opens it again.
+        """
         if self._past:
             return
         ends = [line.rpartition('"')[2] for line in (self._carried + more).split("\n")]
@@ -78,37 +82,43 @@ def text_of(line: bytes) -> str:
 def seen(text: str) -> str:
     """Return a text from its first character on that somebody can see.
 
-    A document that begins with one that nobody sees is refused. But it is a document: whoever wrote
-    that in front of it must not have its lines taken for commands of the person who pastes it.
+    A document that begins with an invisible character is refused later on. Here it must still be
+    recognised as a document: otherwise its lines would be commands of the person who pastes it.
     """
     shown = (at for at, char in enumerate(text) if not (char.isspace() or invisible(char)))
     return text[next(shown, len(text)) :]
 
 
 def says_nothing(text: str) -> bool:
-    """Say whether a line is empty or a comment."""
+    """Return True if a line is empty or a comment."""
     bare = seen(text)
     return not bare or bare.startswith("#")
 
 
 def document_in(text: str) -> str | None:
-    """Return what is seen behind a command that takes a document, None for any other line.
+    """Return the visible rest behind a command that takes a document, None for any other line.
 
-    The line is split as it is when it is carried out, so that both always agree on what is a
-    document. What only looks like such a command, or is one of another chat, has one as well, and
-    is then no command.
+    The line is split exactly as when it is carried out, so that both agree on what is a document.
+    A word that only looks like such a command, or is written as in another chat, also has a
+    document behind it, whose lines are no commands; the word itself is then refused as unknown.
     """
     if says_nothing(text):
         return None
+    word, rest = _word(text)
+    if word == "signoff":  # as in Slack, or in a shell
+        word, rest = _word(rest)
+    return seen(rest) if word in TAKE_DOCUMENTS else None
+
+
+def _word(text: str) -> tuple[str, str]:
+    """Return the first word as it looks, without the mark that begins a command elsewhere, and what
+    stands behind it."""
     word, rest = typed(seen(named(seen(text))[1]))
-    looks_like = "".join(char for char in word if not invisible(char)).lstrip("!/")
-    if looks_like == "signoff":  # as in Slack, or in a shell
-        return document_in(rest)
-    return seen(rest) if looks_like in TAKE_DOCUMENTS else None
+    return "".join(char for char in word if not invisible(char)).lstrip("!/"), rest
 
 
 def begins_document(text: str) -> bool:
-    """Say whether a line begins the document of a command that stands alone on the line before."""
+    """Return True if a line begins the document of a command that stands alone before it."""
     return seen(text).startswith((*_BEGIN, "@"))
 
 

@@ -202,6 +202,14 @@ async def test_a_document_behind_a_command_as_another_chat_has_it_makes_no_line_
     assert (await terminal.world.proposal("d1")).explanation == "honest"
 
 
+async def test_a_line_that_names_the_bot_again_and_again_is_refused_as_any_other() -> None:
+    """A thousand times, and the terminal was dead."""
+    terminal = await one_open()
+    await typed(terminal, f"{'signoff ' * 5_000}\nreject d1 honest")
+
+    assert (await terminal.world.proposal("d1")).explanation == "honest"
+
+
 @pytest.mark.parametrize("document", ['{"a": "', "{", "[{", '"', "```", "`", '\n{"', "\n```"])
 async def test_nothing_behind_a_document_that_is_never_closed_is_a_command_and_that_is_said(
     document: str,
