@@ -51,7 +51,6 @@ class FileRoutes:
         self.downloads: list[str] = []
         #: Where whoever asks for a file is sent on to, by its id.
         self.moved: dict[str, str] = {}
-        #: With which statuses the next downloads fail, in turn; the last one stays for ever if
         #: With which statuses the next downloads fail.
         self.failures: Iterator[int] = iter(())
 
