@@ -8,7 +8,9 @@ happens on the event loop, which all surfaces share.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import re
+import signal
 import termios
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -41,7 +43,8 @@ class TerminalKeys(Vt100Input):
     The terminal is not handed back to its line discipline between prompts or while a card is
     printed. It would cut what is typed meanwhile to 4096 characters and lose Ctrl-D, and Ctrl-C
     would end the bot instead of clearing a line. Ctrl-C is a signal only while no prompt is open,
-    because otherwise nobody would hear it then.
+    because otherwise nobody would hear it then. A process that is cut short hands the terminal back
+    too (`bot/process/cut_short.py`).
     """
 
     def __init__(self, stdin: TextIO) -> None:
@@ -55,6 +58,7 @@ class TerminalKeys(Vt100Input):
         if self._before is None:
             with suppress(termios.error):  # a terminal that is gone
                 self._before = termios.tcgetattr(self._fileno)
+                atexit.register(self.release)
         return _Open(self._fileno)
 
     def cooked_mode(self) -> AbstractContextManager[None]:
@@ -63,8 +67,15 @@ class TerminalKeys(Vt100Input):
 
     def attach(self, input_ready_callback: Callable[[], None]) -> AbstractContextManager[None]:
         """Hear keys for one prompt; what was typed since the last prompt is heard at once."""
+        loop = asyncio.get_running_loop()
         if self._parser.holds:
-            asyncio.get_running_loop().call_soon(input_ready_callback)
+            loop.call_soon(input_ready_callback)
+        numbers = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(numbers)
+        if numbers >= 0:
+            # The prompt is about to listen for SIGWINCH, and the loop then takes the numbers of all
+            # signals. If a tool held up the loop, nobody else would hear SIGTERM.
+            loop.call_soon(signal.set_wakeup_fd, numbers)
         return super().attach(input_ready_callback)
 
     def release(self) -> None:
@@ -73,6 +84,7 @@ class TerminalKeys(Vt100Input):
             with suppress(termios.error):
                 termios.tcsetattr(self._fileno, termios.TCSANOW, self._before)
         self._before = None
+        atexit.unregister(self.release)
 
     def _pressed(self, key: KeyPress) -> None:
         self._buffer.append(key)

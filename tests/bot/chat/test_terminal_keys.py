@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import signal
+import sys
 import termios
+from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +27,7 @@ from bot.chat.terminal.documents import LONGEST_LINE
 from bot.chat.terminal.keyboard import Keyboard
 from bot.chat.terminal.keys import LONGEST_ENTERED, TerminalKeys
 from bot.chat.terminal.shown_part import ShownPart
+from tests.conftest import ROOT
 
 CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
 LEFT_OUT = f"More than {LONGEST_ENTERED} characters were entered at once; the rest was left out."
@@ -193,6 +197,61 @@ async def test_between_two_prompts_ctrl_d_stays_a_key_and_ctrl_c_is_a_signal(des
     assert await asyncio.wait_for(desk.keyboard.next(), 20) is None
     desk.keys.release()
     assert desk.modes == before
+
+
+# -- a process that is told to end ------------------------------------------------------------
+
+CUT_SHORT = """
+import asyncio, sys
+from pathlib import Path
+from bot.chat.terminal.client import standard_input
+from bot.process.cut_short import cut_short
+
+async def main():
+    with standard_input(Path(sys.argv[1]), print) as keyboard:
+        await keyboard.next()
+        cut_short(1)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_that_is_cut_short_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    """Whoever typed next at that shell did not see what they typed."""
+    hand, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    os.write(hand, b"pending\n")
+    argv = [sys.executable, "-c", CUT_SHORT, str(tmp_path / "history")]
+
+    ran = await asyncio.create_subprocess_exec(*argv, stdin=terminal, stdout=DEVNULL, cwd=ROOT)
+    code = await asyncio.wait_for(ran.wait(), 60)
+
+    after = termios.tcgetattr(terminal)
+    os.close(hand)
+    os.close(terminal)
+    assert (code, after) == (1, before)
+
+
+async def test_a_prompt_leaves_signals_to_whoever_hears_them_while_the_loop_is_held_up(
+    desk: Desk,
+) -> None:
+    """SIGTERM ended nothing as long as a tool held up the loop right behind a prompt."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, lambda: None)  # as the bot does with SIGTERM
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    before = signal.set_wakeup_fd(told)
+    try:
+        asking = await desk.asked()
+        desk.press("pending" + ENTER)
+        await asyncio.wait_for(asking, 20)
+
+        assert signal.set_wakeup_fd(before) == told
+    finally:
+        signal.set_wakeup_fd(before)
+        loop.remove_signal_handler(signal.SIGUSR1)
+        os.close(heard)
+        os.close(told)
 
 
 # -- what is shown and remembered -------------------------------------------------------------
