@@ -262,7 +262,7 @@ class _Signals:
     def serve(self, app: App) -> None:
         """Let signals act on `app`; an end or a reload that was heard before acts on it now."""
         self.app = app
-        self._hear()
+        self.hear_again()
         if self.ended.is_set():
             app.ends()
         elif take_reload():

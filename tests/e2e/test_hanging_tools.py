@@ -54,6 +54,15 @@ class Tool:
     def execute(self, call):
         return {}
 """
+HOLDS_UP_THE_LOOP = """
+import time
+from pathlib import Path
+
+class Tool:
+    async def execute(self, call):
+        Path("begun").touch()
+        time.sleep(600)
+"""
 ENDS_THE_PROGRAM = """
 import asyncio
 import sys
@@ -91,6 +100,13 @@ def with_a_tool(bot: Process, source: str, *, timeout_s: int = 1) -> None:
     path.write_text(yaml.safe_dump(config))
 
 
+def begun(bot: Process) -> None:
+    """Wait until the tool has begun."""
+    late = time.monotonic() + DEADLINE_S
+    while not (bot.folder / "begun").exists():
+        assert time.monotonic() < late
+
+
 @pytest.mark.parametrize(
     "source", [IN_A_POOL_OF_ITS_OWN, IN_THE_POOL_OF_THE_LOOP, AT_THE_END_OF_THE_PROCESS]
 )
@@ -112,9 +128,7 @@ def test_a_bot_whose_tool_is_never_made_ends_when_it_is_told_to(
     """A server that did not answer a class as it was made kept the bot from hearing of its end."""
     with_a_tool(bot, AS_IT_IS_MADE)
     bot.start()
-    late = time.monotonic() + DEADLINE_S
-    while not (bot.folder / "begun").exists():
-        assert time.monotonic() < late
+    begun(bot)
     bot.send(told)
 
     assert bot.ends_within(10) == 0
@@ -122,6 +136,23 @@ def test_a_bot_whose_tool_is_never_made_ends_when_it_is_told_to(
     with_a_tool(bot, AS_IT_IS_MADE.replace("CDLL(None)", "# "))
     bot.start()
     assert bot.answer("leila: propose @examples/search.json")["state"] == "completed"
+
+
+def test_a_bot_that_a_tool_holds_up_as_it_starts_ends_when_it_is_told_to(bot: Process) -> None:
+    """What was under way at the last end is called again before the chats are there, and no signal
+    was heard then."""
+    with_a_tool(bot, HOLDS_UP_THE_LOOP)
+    bot.start()
+    bot.tell("leila: propose @examples/search.json")
+    begun(bot)
+    bot.kill()
+    (bot.folder / "begun").unlink()
+    bot.start()
+    begun(bot)
+    bot.send(signal.SIGTERM)
+
+    assert bot.ends_within(12) == 1
+    assert "The bot is held up" in bot.complaints()
 
 
 def test_a_tool_that_ends_the_program_in_a_task_of_its_own_ends_its_call_alone(
