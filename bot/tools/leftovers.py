@@ -28,6 +28,7 @@ _LONGEST_NOTE: Final = 40
 #: These are never signalled: group 0 means our own, and process 1 of a machine or a container is no
 #: program of a tool.
 _NEVER: Final = (0, 1)
+_CLOSED: Final = -1
 
 
 class Mark:
@@ -64,16 +65,19 @@ class Mark:
         with suppress(OSError, psutil.Error, MemoryError):
             birth = birth_of(process_group)
             os.pwrite(self.descriptor, f"{process_group} {birth}".encode("ascii"), 0)
-        self._let_go()
+        self.let_go()
 
     def not_started(self) -> None:
         """Close and remove the file, because the program could not be started."""
-        self._let_go()
+        self.let_go()
         self.remove()
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
+        """Close the file, unless that was done before; only the program holds the lock then."""
+        descriptor, self.descriptor = self.descriptor, _CLOSED
         with suppress(OSError):  # a disk over the network may report an error only now
-            os.close(self.descriptor)
+            if descriptor != _CLOSED:
+                os.close(descriptor)
 
     def remove(self) -> None:
         """Remove the file, because the program has ended."""

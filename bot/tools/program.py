@@ -14,21 +14,20 @@ import signal
 import subprocess
 import time
 from asyncio import StreamReader
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 from threading import Lock, Thread
 from typing import IO, Any, Final, NamedTuple
 
 from bot.tools.leftovers import Leftovers, Mark
+from bot.tools.standard_input import standard_input
 from lifecycle.ports import ToolDoubtful
 
 #: How many bytes are kept of the end of what a program writes to standard error.
 TAIL: Final = 4_096
 _CHUNK: Final = 65_536
 _GRACE_S: Final = 1.0
-_NO_FILE: Final = frozenset({errno.EMFILE, errno.ENFILE})
 #: An exit code that means neither done nor failed.
 _LOST: Final = 255
 _UNHEARD: Final = "the program was started and could not be listened to"
@@ -98,21 +97,25 @@ class _Program:
         self._lock = Lock()
         self._reaped = self._runs = False
         self._mark: Mark | None = None
+        self._process: subprocess.Popen[bytes] = subprocess.Popen.__new__(subprocess.Popen)
         begun = _watching(self._watched)
         try:
-            with _standard_input(told) as standard_input:
+            with standard_input(told) as file:
                 self._mark = place.leftovers.mark()
-                self._process = _started(argv, standard_input, place, self._mark)
+                _start(self._process, argv, file, place, self._mark)
                 self._runs = True
                 if self._mark is not None:
                     self._mark.belongs_to(self._process.pid)
         except Exception as error:  # MemoryError, for example, may come at any moment
+            self._runs = self._runs or _was_started(self._process, error)
             if not self._runs:
                 if self._mark is not None:
                     self._mark.not_started()
                 raise
             self._kill(signal.SIGKILL)
             self._let_go()
+            if self._mark is not None:
+                self._mark.let_go()
             raise ToolDoubtful(_UNHEARD) from error
         finally:
             begun.release()
@@ -256,41 +259,18 @@ def _watching(watched: Callable[[], None]) -> Lock:
     return begun
 
 
-@contextmanager
-def _standard_input(told: bytes) -> Iterator[IO[bytes]]:
-    """Yield a file without a name that holds `told`.
-
-    Raises OSError, but not if closing the file fails, because the program runs by then.
-    """
-    file = _passing_file()
-    try:
-        file.write(told)
-        file.seek(0)
-        yield file
-    finally:
-        with suppress(OSError):  # a disk over the network may report an error only now
-            file.close()
-
-
-def _passing_file() -> IO[bytes]:
-    """Return a file without a name: in memory if possible, because a disk may be full or its folder
-    absent, else on disk."""
-    if hasattr(os, "memfd_create"):
-        try:
-            return os.fdopen(os.memfd_create("signoff-call", os.MFD_CLOEXEC), "w+b")
-        except OSError as error:  # refused to all by a hardened Linux (vm.memfd_noexec = 2)
-            if error.errno in _NO_FILE:  # tempfile would say instead that no folder is usable
-                raise
-    return TemporaryFile()
-
-
-def _started(
-    argv: Sequence[str], standard_input: IO[bytes], place: Place, mark: Mark | None
-) -> subprocess.Popen[bytes]:
+def _start(
+    process: subprocess.Popen[bytes],
+    argv: Sequence[str],
+    told: IO[bytes],
+    place: Place,
+    mark: Mark | None,
+) -> None:
     """Start the program, which inherits the lock on its mark."""
-    return subprocess.Popen(  # noqa: S603 - argv of the operator, no shell
+    subprocess.Popen.__init__(  # argv of the operator, no shell
+        process,
         list(argv),
-        stdin=standard_input,
+        stdin=told,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=place.folder,
@@ -298,3 +278,12 @@ def _started(
         start_new_session=True,
         pass_fds=() if mark is None else (mark.descriptor,),
     )
+
+
+def _was_started(process: subprocess.Popen[bytes], error: Exception) -> bool:
+    """Return True if a start that raised `error` has made a process that goes on.
+
+    Popen waits until the program is in place; if it lacks memory for that, it leaves the program.
+    """
+    made = getattr(process, "pid", None) is not None and process.returncode is None
+    return made and not isinstance(error, (OSError, ValueError))

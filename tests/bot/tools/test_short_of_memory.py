@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -68,14 +69,16 @@ async def test_a_call_ends_with_its_program_though_the_loop_could_not_be_told(
     assert (tmp_path / "acted").exists()
 
 
+@pytest.mark.parametrize("short", [(Mark, "belongs_to"), (subprocess, "bytearray")])
 async def test_a_program_that_began_while_memory_ran_short_is_ended_and_called_in_doubt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: tuple[Any, str]
 ) -> None:
     """It went on for as long as it liked, with nobody who waited for it or ended it."""
-    monkeypatch.setattr(Mark, "belongs_to", ShortOnce(Mark.belongs_to))
+    owner, name = short  # Popen takes the bytearray once the program is on its way
+    monkeypatch.setattr(owner, name, ShortOnce(getattr(owner, name, bytearray)), raising=False)
     folder = tmp_path / "running"
     place = program.Place(tmp_path, os.environ, Leftovers(folder))
-    before = set(threading.enumerate())
+    before, opened = set(threading.enumerate()), descriptors()
 
     with pytest.raises(ToolDoubtful, match="was started and could not be listened to"):
         await program.run(["sh", "-c", "exec sleep 600"], b"", place, 10)
@@ -85,6 +88,7 @@ async def test_a_program_that_began_while_memory_ran_short_is_ended_and_called_i
         await asyncio.to_thread(thread.join, 20)
         assert not thread.is_alive(), "the program goes on"
     assert list(folder.iterdir()) == []
+    assert descriptors() == opened
 
 
 def test_a_mark_that_cannot_be_made_for_want_of_memory_leaves_neither_file_nor_descriptor(

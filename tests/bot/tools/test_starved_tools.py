@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.tools import program, webhook
+from bot.tools import program, standard_input, webhook
 from bot.tools.leftovers import Leftovers
 from bot.tools.python import MOST_AT_ONCE, PythonTool
 from lifecycle.calls.calling import call_tool
@@ -109,7 +109,7 @@ async def test_a_program_that_has_begun_has_not_failed_because_its_call_cannot_b
                 raise OSError(errno.EDQUOT, "Disk quota exceeded")
 
     monkeypatch.delattr(os, "memfd_create", raising=False)
-    monkeypatch.setattr(program, "TemporaryFile", lambda: Complains(tmp_path / "call", "w+"))
+    monkeypatch.setattr(standard_input, "TemporaryFile", lambda: Complains(tmp_path / "call", "w+"))
 
     result = await outcome_of("cat > told", tmp_path)
 
