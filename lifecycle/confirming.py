@@ -87,7 +87,7 @@ def _without_who_left(
     """
     reviews = tx.reviews.of(proposal.proposal_id)
     counted = approvals(reviews, moment.policy, proposal, lost)
-    enough = len(counted) >= max(1, proposal.quorum)
+    enough = len(counted) >= proposal.quorum
     if enough and proposal.opener is not None and proposal.opener.id in counted:
         return proposal
     opened = opening_changes(tx, moment.policy, proposal, lost)

@@ -194,8 +194,7 @@ def _meaning(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender
 
 def _asks_people(policy: Policy, accepted: Accepted) -> bool:
     """Return whether it begins only if a person approves: by tier, and by no orchestrator."""
-    orchestrated = accepted.tier is Tier.PROPOSE and policy.orchestrator is not None
-    return accepted.quorum > 0 and (accepted.quorum_needs_people or not orchestrated)
+    return accepted.quorum > 0 and (accepted.quorum_needs_people or policy.orchestrator is None)
 
 
 def _authority(
