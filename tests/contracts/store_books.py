@@ -214,7 +214,7 @@ class BooksContract(InStore):
         assert await store.read(lambda tx: tx.backlog.get("nour", "t1")) is None
 
     async def test_flags_hold_any_json(self, store: ProposalStore) -> None:
-        for value in ({"a": [1, None]}, "text", 0, None, False):
+        for value in (None, {"a": [1, None]}, "text", 0, None, None, False):
             await store.write(lambda tx, value=value: tx.flags.put("f", value))
             assert await store.read(lambda tx: tx.flags.get("f")) == value
         assert await store.read(lambda tx: tx.flags.get("g")) is None

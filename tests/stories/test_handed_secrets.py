@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from bot.tools.command import CommandTool
+from bot.tools.handed import secrets_in_env
 from bot.tools.leftovers import Leftovers
 from bot.tools.python import PythonTool
 from bot.views import show
-from lifecycle.ports import Tool, ToolDoubtful
+from lifecycle.ports import Call, Tool, ToolDoubtful
 from lifecycle.proposal import Attention
 from tests.builders import MAIL
 from tests.fakes.tools import NotingTool
@@ -185,3 +186,33 @@ async def test_what_still_stands_is_not_shown_where_nobody_knows_what_of_it_is_s
 async def shown(world: World) -> dict[str, Any]:
     """Return the proposal as `show --json` prints it, and agents read it."""
     return await world.store.read(lambda tx: show(tx, "p1", 0))
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ("1234567", set()),
+        ("12345678\n", {"12345678"}),
+        ("Bearer abc.d-1", {"Bearer abc.d-1"}),
+        ("Bearer abc.d-12", {"Bearer abc.d-12", "abc.d-12"}),
+        ("Bearer onlyletters", {"Bearer onlyletters"}),
+        ("-----BEGIN KEY-----\nabc1defg2", {"-----BEGIN KEY-----\nabc1defg2"}),
+    ],
+)
+def test_a_secret_is_its_value_and_each_word_of_its_only_line_that_is_more_than_letters(
+    value: str, secret: set[str]
+) -> None:
+    assert set(secrets_in_env(["CRM_TOKEN"], {"CRM_TOKEN": value, "CRM_URL": WHERE})) == secret
+
+
+async def test_a_long_value_is_logged_nowhere_though_its_program_takes_off_the_line_break(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    says = "import os, sys; sys.stderr.write('no ' + os.environ['CRM_URL'].strip()); sys.exit(20)"
+    settings = {"execute": [sys.executable, "-c", says], "env": ["CRM_URL"]}
+    tool = CommandTool(settings, tmp_path, ENVIRONMENT | {"CRM_URL": WHERE + "\n"}, Leftovers(None))
+    with pytest.raises(ToolDoubtful):
+        await tool.execute(Call("execute", "p1", "d", "k", SEND, {}, {}, {}, "", 1))
+
+    assert "wrote: no " in caplog.text
+    assert WHERE not in caplog.text

@@ -4,13 +4,15 @@ does again."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.jobs import ask_store
 from bot.jobs.scheduler import LONGEST_ROUND_S, Round
+from lifecycle.ports import StoreUnavailable
 from tests.slack_stage.unwritable import Unwritable
 from tests.stage import staged
 from tests.world import World
@@ -125,7 +127,58 @@ async def test_an_end_over_a_store_that_does_not_answer_is_no_news(
     """What waits for it then is named by itself."""
     world.workflow.world.ending = True
     asking = await asked(world)
+    hung = since_ms(world)
     disk.slow.set()  # type: ignore[union-attr]
     await asking
 
+    assert (hung, since_ms(world)) == (None, None)
+
+
+async def test_people_are_told_of_readers_that_do_not_answer_although_the_writer_does(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, read = asyncio.Event(), world.store.read
+
+    async def hangs(view: Callable[[Any], Any]) -> Any:
+        await answers.wait()
+        return await read(view)
+
+    monkeypatch.setattr(world.workflow.world.store, "read", hangs)
+    asking = await asked(world)
+    hung = since_ms(world)
+    answers.set()
+    await asking
+
+    assert hung is not None
     assert since_ms(world) is None
+
+
+async def test_readers_that_fail_are_an_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who must read something tells of that."""
+
+    async def fails(_view: Callable[[Any], Any]) -> Any:
+        raise StoreUnavailable("its file is gone")
+
+    monkeypatch.setattr(world.workflow.world.store, "read", fails)
+
+    assert await ask_store.run_once(world.workflow) == 0
+    assert since_ms(world) is None
+
+
+def test_an_answer_is_no_all_clear_while_writes_fail(world: World) -> None:
+    """On a full disk what writes nothing goes well."""
+    troubles, began_ms = world.workflow.world.troubles, world.clock.now_ms()
+    troubles.store_hangs(began_ms)
+    world.clock.advance(60)
+    for _ in range(2):
+        troubles.store_failed(StoreUnavailable("the disk is full"))
+    troubles.store_hangs(world.clock.now_ms())
+    troubles.store_answers()
+
+    assert troubles.unwritten.since_ms == began_ms
+    assert [words[:27] for words in world.notifier.alerts] == [
+        "The store does not answer s",
+        "The store cannot be written",
+    ]

@@ -10,6 +10,7 @@ import pytest
 
 from lifecycle.tier import Tier
 from tests.builders import MAIL, a_document
+from tests.stories.resting_on_evidence import CONDITION
 from tests.world import World
 
 SKEW_MS = 600_000
@@ -82,3 +83,16 @@ async def test_what_expired_while_it_waited_is_refused_as_over(world: World) -> 
 async def test_what_did_not_wait_is_held_to_the_present(world: World) -> None:
     old_ms = world.clock.now_ms() - SKEW_MS - 1
     assert (await world.submits(ts_ms=old_ms)).reason == "implausible_time"
+
+
+async def test_what_people_alone_let_begin_may_have_waited_whoever_orchestrates(
+    world: World,
+) -> None:
+    await world.adopts(orchestrator="nour")
+    assert await answered(world, HOUR_MS, approval_class="dual") is None
+
+
+async def test_evidence_that_has_become_stale_while_it_waited_is_stale(world: World) -> None:
+    await world.observes(True)
+    refused = await answered(world, HOUR_MS, preconditions=[CONDITION])
+    assert refused == ("V-PROP-013", "preconditions[0].evidence_ref")

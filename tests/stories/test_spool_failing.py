@@ -187,3 +187,33 @@ async def test_a_line_that_nobody_can_carry_out_holds_its_proposal_and_no_other(
     assert (await world.proposal(second)).reason == "rejected_by_person"
     assert world.workflow.world.held == {first}
     assert [stop["proposal_id"] for stop in world.spool.stops] == [first]
+
+
+class Nearly(MemorySpool):
+    """A spool on a disk with room for one stop."""
+
+    def keep(self, stop: Mapping[str, Any]) -> None:
+        if self.stops:
+            raise OSError(28, "No space left on device")
+        super().keep(stop)
+
+    def keep_all(self, stops: Sequence[Mapping[str, Any]]) -> None:
+        if len(stops) > 1:
+            raise OSError(28, "No space left on device")
+        super().keep_all(stops)
+
+
+async def test_of_stops_that_do_not_all_fit_at_the_end_as_many_are_kept_as_do(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = [(await world.submits(each)).proposal_id or "" for each in (PROD, MAIL)]
+    world.workflow.world.spool = Unreadable()
+    for proposal_id in given:
+        await stopped_in_vain(world, "ben", proposal_id)
+    world.workflow.world.spool = kept = Nearly()
+    await world.workflow.shut_down(0)
+    tell_of_lost_stops(world.workflow.world)
+
+    assert [stop["proposal_id"] for stop in kept.stops] == given[:1]
+    assert f"the stop of {given[1]!r} by person ben could be written nowhere" in caplog.text
+    assert f"the stop of {given[0]!r} by person ben could be written nowhere" not in caplog.text

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bot.chat.terminal import client
 from lifecycle.answers import Sender
 from lifecycle.ports import Call, Transaction
 from lifecycle.proposal import ActorKind
@@ -111,3 +112,22 @@ async def test_a_line_does_not_wait_until_others_set_nothing_in_motion_any_more(
     assert any("Frozen" in line for line in answered[0])
     assert any("news" in line for line in answered[1])
     assert await world.audit("thawed")
+
+
+async def test_a_line_does_not_wait_for_others_who_open_one_proposal_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is opened when the one before has been shown, so that no single look takes long."""
+    monkeypatch.setattr(client, "_OTHERS_S", 0.05)
+    terminal = a_terminal()
+    open_ready = terminal.world.workflow.open_ready
+
+    async def one_more() -> int:
+        await asyncio.sleep(0)
+        return await open_ready() + 1
+
+    monkeypatch.setattr(terminal.world.workflow, "open_ready", one_more)
+    async with asyncio.timeout(10):
+        answered = await terminal.types("ana: freeze now")
+
+    assert any("Frozen" in line for line in answered)

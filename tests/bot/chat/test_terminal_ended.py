@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat.terminal import ahead
+from bot.chat.terminal import ahead, client
 from lifecycle.state import State
 from lifecycle.stops.lost_stops import tell_of_lost_stops
 from tests.bot.chat.test_terminal_full_disk import Typist
@@ -132,3 +132,62 @@ async def test_a_stop_whose_giver_no_chat_knows_in_time_is_kept_and_named_at_the
 
     assert [stop["proposal_id"] for stop in terminal.world.spool.stops] == [proposal_id]
     assert f"had not confirmed the stop of '{proposal_id}' by person ana" in caplog.text
+
+
+async def test_a_stop_that_waits_behind_what_is_being_shown_is_carried_out_as_the_bot_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is the next line, no longer read ahead and not begun yet."""
+    monkeypatch.setattr(client, "_OTHERS_S", 0.01)
+    terminal, typist = a_terminal(), Typist()
+    proposal_id = await in_its_window(terminal)
+    law = terminal.world.workflow.world
+
+    async with law.notifier.delivery("terminal").held():  # type: ignore[attr-defined]
+        running = asyncio.create_task(terminal.client.run(typist))
+        typist.type(f"reject {proposal_id} wrong amount")
+        await until(lambda: terminal.client._handed_out, "the stop is the next line")
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    await terminal.world.workflow.shut_down()
+
+    assert running.cancelled()
+    assert (await terminal.world.proposal(proposal_id)).state is State.ROLLED_BACK
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("reject mail-1 wrong amount", ["mail-1"]),
+        ("freeze leak", [""]),
+        ("leila: reject mail-1 wrong amount", []),
+        ("approve slow-1", []),
+    ],
+)
+async def test_what_a_hanging_disk_has_at_the_end_is_kept_once_if_a_person_stops_something(
+    monkeypatch: pytest.MonkeyPatch, typed: str, kept: list[str]
+) -> None:
+    """What approves would be a stop after the next start. A stop is as old as when it was given."""
+    terminal, typist, handed = a_terminal(), Typist(), list[Any]()
+    await in_its_window(terminal)
+    await terminal.proposes(PROD, proposal_id="slow-1")
+    law, heard_ms = terminal.world.workflow.world, terminal.world.clock.now_ms()
+
+    async def hangs(unit: Callable[[Any], Any]) -> Any:
+        handed.append(unit)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(law.store, "write", hangs)
+    running = asyncio.create_task(terminal.client.run(typist))
+    typist.type(typed)
+    await until(lambda: handed, "it was handed to the store")
+    terminal.world.clock.advance(5)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await terminal.world.workflow.shut_down(0.2)
+    tell_of_lost_stops(law)
+
+    stops = terminal.world.spool.stops
+    assert [(each["proposal_id"], each["at_ms"]) for each in stops] == [
+        (proposal_id, heard_ms) for proposal_id in kept
+    ]

@@ -62,7 +62,9 @@ async def test_a_look_at_ones_own_ends_where_it_is_told_to(store) -> None:
         pages += [tx.proposals.own_of("leila", until, 9)]
         pages += [tx.proposals.own_of("leila", None, 9, until=until, state="pending")]
         pages += [tx.proposals.own_of("leila", None, 9, until=until, tool="send-email")]
+        pages += [tx.proposals.own_of("leila", None, 9, until=(NOW_MS, "p1"), state="pending")]
         far = [tx.proposals.own_behind("leila", each, 3) for each in (until, (NOW_MS, ""))]
+        far += [tx.proposals.own_behind("leila", None, count) for count in (5, 6)]
         return [until, *([each.proposal_id for each in page] for page in pages), *far]
 
     assert await store.read(view) == [
@@ -71,8 +73,8 @@ async def test_a_look_at_ones_own_ends_where_it_is_told_to(store) -> None:
         ["p1", "p0"],
         ["p3"],
         ["p4", "p3", "p2"],
-        None,
-        None,
+        ["p3", "p1"],
+        *(None, None, (NOW_MS, "p0"), None),
     ]
 
 

@@ -30,6 +30,7 @@ def path(tmp_path: Path) -> Path:
 def test_an_empty_spool_makes_no_file(path: Path) -> None:
     spool = FileSpool(path)
     spool.forget([])
+    spool.keep_all([])
 
     assert spool.kept() == []
     assert not path.exists()

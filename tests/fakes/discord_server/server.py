@@ -137,9 +137,10 @@ class DiscordServer:
         self.state.users[webhook] = author
         return self.says(webhook, content, webhook_id=webhook)
 
-    def edits(self, message: Message, content: str) -> None:
-        """Edit a message as its author."""
-        message.data |= {"content": content, "edited_timestamp": "2026-03-02T12:01:00+00:00"}
+    def edits(self, message: Message, content: str, *, second: int = 0) -> None:
+        """Edit a message as its author, in this second; the next edit comes in a later one."""
+        edited_at = f"2026-03-02T12:01:{second:02}+00:00"
+        message.data |= {"content": content, "edited_timestamp": edited_at}
         guild = self.state.channel(message.data["channel_id"]).get("guild_id")
         self.gateway.dispatch("MESSAGE_UPDATE", message.seen_by(BOT) | {"guild_id": guild})
 

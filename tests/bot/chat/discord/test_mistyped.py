@@ -77,14 +77,14 @@ async def test_whoever_makes_a_command_by_an_edit_is_told_once_that_it_is_not_re
     await stage.proposes(PROD)
     message = stage.server.says(ANA, first)
     await stage.quiet()
-    for edit in (then, f"{then} "):
-        stage.server.edits(message, edit)
+    for second, edit in enumerate((then, f"{then} of it")):
+        stage.server.edits(message, edit, second=second)
     await until(lambda: told(stage, EDITED), "the note to ana")
     await stage.quiet()
     posts = [each for each in stage.server.called("POST", "/messages") if EDITED in str(each.json)]
     assert (len(told(stage, EDITED)), len(posts)) == (1, 1)
     assert (await stage.proposal("p1")).state.value == "sentinel_approved"
-    assert await stage.audit("ignored", "duplicate_event")
+    assert len(await stage.audit("ignored", "duplicate_event")) == 2
 
 
 @pytest.mark.parametrize(

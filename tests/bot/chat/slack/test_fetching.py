@@ -7,7 +7,9 @@ from functools import partial
 from itertools import repeat
 
 import pytest
+from yarl import URL
 
+from bot.chat.slack.fetching import fetched
 from bot.chat.surface import SurfaceFailed
 from tests.bot.chat.slack.sharing import shared
 from tests.fakes.slack_server import SlackServer
@@ -104,3 +106,12 @@ async def test_a_file_that_slack_never_gives_out_is_refused_in_the_end(
         answer = await slack.answered(reason="malformed_json")
         assert "Slack answers 503 for the file" in json.dumps(answer)
         assert len(slack.server.files.downloads) == 2
+
+
+async def test_a_file_may_come_later_where_nobody_answers_for_it() -> None:
+    """Only an address that is wrong stays so."""
+    nobody = "http://127.0.0.1:9/files/F1"
+    for url, lasting in ((nobody, False), ("http://[::", True)):
+        with pytest.raises(SurfaceFailed) as caught:
+            await fetched(url, URL(nobody), "xoxb-1", None, 100)
+        assert caught.value.lasting is lasting

@@ -125,3 +125,12 @@ async def test_talk_that_mentions_others_or_stands_elsewhere_or_is_of_a_bot_is_n
         await slack.server.says(user, text, channel=channel)
         await slack.settles()
         assert slack.hints() == []
+
+
+async def test_what_slack_itself_writes_of_the_bot_is_not_answered() -> None:
+    async with on_slack() as slack:
+        event = {"type": "message", "subtype": "channel_join", "user": "UANA", "channel": "C0OPS"}
+        ts = slack.server.workspace.new_ts()
+        await slack.server.event(event | {"text": "ana added <@USIGNOFF>", "ts": ts})
+        await slack.settles()
+        assert slack.hints() == []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from bot.chat.hearing.shown import HEARD_MS, as_it_showed
 from bot.chat.slack import speaking
+from bot.chat.surface import SurfaceFailed
+from lifecycle.answers import Sender
 from tests.bot.chat.slack.test_limited import a_mail, a_while
 from tests.fakes.slack_server.workspace import Message
 from tests.slack_stage import OnSlack, eventually, on_slack
@@ -94,3 +98,45 @@ async def test_a_stop_does_not_wait_behind_what_is_asked_about_others(
         assert (sender.id, sender.event_id) == ("ben", "e1")
         assert len(slack.server.waiting("users.info")) == 1  # nothing was answered meanwhile
         slack.server.release("users.info")
+
+
+async def asked_long_after(slack: OnSlack, heard_ms_ago: int, *, stops: bool = True) -> Sender:
+    """Ask who ben's account is, for what was heard so long ago."""
+    desk, listening = slack.surface.desk, slack.surface.listening
+    assert desk is not None
+    assert desk.me is not None
+    assert listening is not None
+    asking = speaking.Speaking(desk, desk.me, listening.asides)
+    with as_it_showed({HEARD_MS: slack.world.clock.now_ms() - heard_ms_ago}):
+        return await asking.sender("UBEN", "T1", "e1", "C0OPS", stops=stops)
+
+
+@pytest.mark.parametrize(
+    ("minute_s", "heard_ms_ago"),
+    [(60.0, 59_990), (0.01, -3_600_000)],  # to come: the clock was set back
+)
+async def test_a_stop_that_has_waited_already_waits_for_the_rest_of_the_minute_alone(
+    monkeypatch: pytest.MonkeyPatch, minute_s: float, heard_ms_ago: int
+) -> None:
+    async with on_slack() as slack:
+        monkeypatch.setattr(speaking, "_SAID_S", 0.01)
+        monkeypatch.setattr(speaking, "LONGEST_WAIT_S", minute_s)
+        slack.server.hold("users.info")
+        async with asyncio.timeout(10):
+            sender = await asked_long_after(slack, heard_ms_ago)
+        assert (sender.id, sender.event_id, sender.place) == ("ben", "e1", "C0OPS")
+        slack.server.release("users.info")
+
+
+async def test_slack_is_asked_who_stops_something_however_long_ago_that_was() -> None:
+    async with on_slack() as slack:
+        slack.server.workspace.users["UBEN"].deleted = True
+        assert (await asked_long_after(slack, 60_000)).id is None
+
+
+async def test_only_a_stop_counts_for_somebody_of_whom_slack_says_nothing() -> None:
+    async with on_slack() as slack:
+        slack.server.fails("users.info", "status", status=503, times=None)
+        assert (await asked_long_after(slack, 120_000)).id == "ben"
+        with pytest.raises(SurfaceFailed):
+            await asked_long_after(slack, 120_000, stops=False)
