@@ -27,12 +27,17 @@ async def bot(write_config: Callable[..., Path]) -> AsyncIterator[App]:
         yield app
 
 
+def is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the bot not hear a reload, and `reload` not wait long for it."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
+    monkeypatch.setattr("bot.cli.starting._LOOKS", 2)
+
+
 async def test_a_reload_that_no_bot_answers_is_not_told_as_done(
     bot: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ended with 0 where the bot did not hear it: a tool that was to be stopped went on."""
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
-    monkeypatch.setattr("bot.cli.starting._LOOKS", 2)
+    is_not_answered(monkeypatch)
     spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
 
     told = await said(bot, "reload")
@@ -45,8 +50,7 @@ async def test_a_reload_that_the_bot_cannot_answer_on_a_read_only_disk_names_whe
     bot: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The config was taken, and `reload` and `status` said as if it were not."""
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
-    monkeypatch.setattr("bot.cli.starting._LOOKS", 2)
+    is_not_answered(monkeypatch)
     is_read_only(monkeypatch)
 
     told = await said(bot, "reload")
@@ -60,8 +64,7 @@ async def test_a_reload_that_the_bot_cannot_answer_on_a_read_only_disk_names_whe
 async def test_a_reload_that_waits_for_a_store_says_why(
     bot: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, lambda: None)
-    monkeypatch.setattr("bot.cli.starting._LOOKS", 2)
+    is_not_answered(monkeypatch)
     bot.workflow.world.troubles.store_hangs(bot.workflow.world.clock.now_ms())
 
     told = await said(bot, "reload")

@@ -8,10 +8,11 @@ import pytest
 
 from bot.config import ConfigInvalid, load_config
 from tests.bot.mistakes_in_rules import IN_RULES
+from tests.bot.mistakes_in_schemas import IN_SCHEMAS
 from tests.bot.mistakes_in_settings import IN_SETTINGS
 from tests.bot.mistakes_in_tools import IN_TOOLS
 
-REFUSALS = IN_TOOLS | IN_RULES | IN_SETTINGS
+REFUSALS = IN_TOOLS | IN_SCHEMAS | IN_RULES | IN_SETTINGS
 
 
 @pytest.mark.parametrize(("old", "new", "key", "words"), REFUSALS.values(), ids=REFUSALS.keys())

@@ -9,6 +9,13 @@ from lifecycle.state import State
 from tests.world import World
 
 DATABASE = "sqlite:///signoff.db"
+#: Changes of the rows that count for a rate.
+OF_USES = (
+    "DELETE FROM uses",
+    "UPDATE uses SET actor = 'nour'",
+    "UPDATE uses SET tool = 'search'",
+    "UPDATE uses SET at_ms = 1",
+)
 _OPENED = "UPDATE proposals SET opener_kind = '{}', opener = '{}', rest = json_set(rest, {})"
 
 

@@ -11,7 +11,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.state import State
 from tests.builders import PROD, REFUND
 from tests.stories.permits import permitted, the_permit
-from tests.stories.test_left_while_it_waited import HOUR_MS, an_hour_passes, waits
+from tests.stories.test_left_while_it_waited import HOUR_MS, an_hour_passes, stood_still, waits
 from tests.world import World
 
 
@@ -42,14 +42,7 @@ async def test_too_few_are_left_although_the_one_who_opened_it_is_among_them(wor
 async def test_an_agent_gets_no_permit_for_what_only_somebody_who_has_left_approved(
     world: World,
 ) -> None:
-    assert (await world.workflow.freeze("ben's account is stolen", world.sender("ana"))).done
-    await world.submits(REFUND, proposal_id="p1")
-    await world.approves("ben", "p1", "checked")
-    world.notifier.banned = frozenset({("ben", "terminal")})
-    world.clock.advance(60)
-    assert (await world.workflow.thaw(world.sender("ana"))).done
-    await world.workflow.open_ready()
-    await world.workflow.idle()
+    await stood_still(world, REFUND)
 
     held = await world.proposal("p1")
     assert (held.opener, held.permit_waits) == (None, False)

@@ -10,7 +10,7 @@ from lifecycle.clockwork.restored import bring_back
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from tests.builders import MAIL, PROD, REFUND
-from tests.stories.forging import named, problems
+from tests.stories.forging import OF_USES, named, problems
 from tests.stories.permits import begun, permitted
 from tests.stories.resting_on_evidence import CONDITION, SEND
 from tests.world import World
@@ -130,15 +130,7 @@ async def test_no_mail_is_sent_whose_evidence_was_untied_from_it(
     assert (await world.rejects("ben", proposal_id)).done
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "DELETE FROM uses",
-        "UPDATE uses SET actor = 'nour'",
-        "UPDATE uses SET tool = 'search'",
-        "UPDATE uses SET at_ms = 1",
-    ],
-)
+@pytest.mark.parametrize("change", OF_USES)
 async def test_what_counts_for_a_rate_is_named_where_it_was_changed(
     world: World, forged: Any, change: str
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builders import MAIL, a_document
-from tests.stories.forging import problems
+from tests.stories.forging import OF_USES, problems
 from tests.world import World
 
 SEARCH = {"tool": "search", "action_type": "read", "parameters": {"query": "terms"}}
@@ -21,15 +21,7 @@ def world(on_disk: World) -> World:
     return on_disk
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "DELETE FROM uses",
-        "UPDATE uses SET actor = 'nour'",
-        "UPDATE uses SET tool = 'search'",
-        "UPDATE uses SET at_ms = 1",
-    ],
-)
+@pytest.mark.parametrize("change", OF_USES)
 async def test_a_check_that_counts_no_more_is_named(world: World, forged: Any, change: str) -> None:
     await world.observes(True)
     document = a_document(MAIL, **SEARCH, preconditions=[ASKED])

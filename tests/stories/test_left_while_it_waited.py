@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -63,18 +63,23 @@ async def test_what_waits_for_its_time_does_not_begin_for_an_account_that_has_le
     assert (await verified_in(world.store, None, lambda _: None)).problems == []
 
 
-async def test_what_stood_still_does_not_begin_after_the_thaw_for_whoever_was_banned_meanwhile(
-    world: World,
-) -> None:
-    """It is why somebody freezes: an account was stolen, and has approved."""
+async def stood_still(world: World, document: Mapping[str, Any]) -> None:
+    """Freeze, let ben approve p1 with words, have his account banned, and thaw a minute later."""
     assert (await world.workflow.freeze("ben's account is stolen", world.sender("ana"))).done
-    await world.submits(PROD, proposal_id="p1")
-    await world.approves("ben", "p1")
+    await world.submits(document, proposal_id="p1")
+    await world.approves("ben", "p1", "checked")
     world.notifier.banned = frozenset({("ben", "terminal")})
     world.clock.advance(60)
     assert (await world.workflow.thaw(world.sender("ana"))).done
     await world.workflow.open_ready()
     await world.workflow.idle()
+
+
+async def test_what_stood_still_does_not_begin_after_the_thaw_for_whoever_was_banned_meanwhile(
+    world: World,
+) -> None:
+    """It is why somebody freezes: an account was stolen, and has approved."""
+    await stood_still(world, PROD)
 
     held = await world.proposal("p1")
     assert (held.state, held.opener) == (State.SENTINEL_APPROVED, None)

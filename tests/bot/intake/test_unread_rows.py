@@ -15,6 +15,14 @@ from tests.builders import MAIL, a_policy
 from tests.by_hand import by_hand
 from tests.stage import staged
 from tests.stories.forging import DATABASE
+from tests.world import World
+
+
+async def two_mails(world: World) -> None:
+    """Propose p1 and p2, which are not alike."""
+    for number in (1, 2):
+        target = MAIL["target"] | {"resource_id": f"of-{number}"}
+        await world.submits(MAIL, proposal_id=f"p{number}", target=target)
 
 
 async def test_an_agent_sees_its_proposals_although_reviews_of_one_cannot_be_read(
@@ -22,10 +30,9 @@ async def test_an_agent_sees_its_proposals_although_reviews_of_one_cannot_be_rea
 ) -> None:
     """It was answered 503, to try again for ever."""
     async with staged(DATABASE, tmp_path, a_policy(agents=agents())) as world:
-        for number in (1, 2):
-            target = MAIL["target"] | {"resource_id": f"of-{number}"}
-            await world.submits(MAIL, proposal_id=f"p{number}", target=target)
-            await world.approves("ana", f"p{number}")
+        await two_mails(world)
+        for proposal_id in ("p1", "p2"):
+            await world.approves("ana", proposal_id)
         by_hand(tmp_path / "signoff.db", "UPDATE reviews SET at_ms = -1 WHERE number = 1")
         async with (
             served_doors(world.workflow, dict(TOKENS), "127.0.0.1", 0) as url,
@@ -45,9 +52,7 @@ async def test_who_waits_for_another_proposal_is_answered_at_once_and_so_is_who_
 ) -> None:
     """Whoever waited for anything waited as long as somebody waited for the row at fault."""
     async with staged(DATABASE, tmp_path, a_policy(agents=agents())) as world:
-        for number in (1, 2):
-            target = MAIL["target"] | {"resource_id": f"of-{number}"}
-            await world.submits(MAIL, proposal_id=f"p{number}", target=target)
+        await two_mails(world)
         by_hand(
             tmp_path / "signoff.db", "UPDATE proposals SET version = -1 WHERE proposal_id = 'p1'"
         )

@@ -30,6 +30,15 @@ async def begins_elsewhere(stage: DiscordStage, *, connected: bool = True) -> No
     await stage.begins(connected=connected)
 
 
+async def with_a_card_that_cannot_be_edited(stage: DiscordStage) -> tuple[str, Message]:
+    """Return a mail that waits, and its card, which goes on showing that."""
+    proposal_id = await stage.proposes(MAIL)
+    card = await stage.card(proposal_id)
+    await stage.quiet()
+    stage.server.fails("PATCH", "/messages/", status=500, times=None)
+    return proposal_id, card
+
+
 async def test_a_stop_given_on_it_while_the_bot_was_away_is_carried_out(
     stage: DiscordStage,
 ) -> None:
@@ -43,10 +52,7 @@ async def test_a_stop_given_on_it_while_the_bot_was_away_is_carried_out(
 async def test_a_stop_is_carried_out_before_a_card_that_is_not_current_is_posted_anew(
     stage: DiscordStage,
 ) -> None:
-    proposal_id = await stage.proposes(MAIL)
-    card = await stage.card(proposal_id)
-    await stage.quiet()
-    stage.server.fails("PATCH", "/messages/", status=500, times=None)
+    proposal_id, card = await with_a_card_that_cannot_be_edited(stage)
     stage.server.reacts(ANA, card, TICK)
     await stage.reaches(proposal_id, "executing")
     await stage.ends()
@@ -134,10 +140,7 @@ async def test_a_card_in_a_channel_that_is_gone_is_posted_anew_and_keeps_no_wind
 async def test_an_old_card_whose_proposal_has_ended_waits_for_no_reading(
     stage: DiscordStage,
 ) -> None:
-    proposal_id = await stage.proposes(MAIL)
-    card = await stage.card(proposal_id)
-    await stage.quiet()
-    stage.server.fails("PATCH", "/messages/", status=500, times=None)
+    proposal_id, card = await with_a_card_that_cannot_be_edited(stage)
     stage.server.reacts(BEN, card, CROSS)
     await stage.reaches(proposal_id, "rejected")
     await stage.ends()
