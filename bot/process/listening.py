@@ -23,6 +23,8 @@ _NOT_HERE: Final = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 _TOLD_S: Final = 60.0
 #: How many seconds nothing is accepted if not even the spare descriptor helps.
 _PAUSE_S: Final = 0.05
+#: After this many turns of the loop a connection that was accepted has its protocol.
+_TURNS: Final = 5
 
 log = logging.getLogger("signoff.http")
 
@@ -119,6 +121,23 @@ async def listeners(host: str, port: int, last_words: bytes) -> list[ListeningSo
             listening.close()
         raise
     return made
+
+
+async def stopped(server: asyncio.Server) -> None:
+    """Stop listening; whoever was accepted in the last moment has a protocol when this returns.
+
+    Nothing more is accepted first, and only later the server is closed: asyncio gives no transport
+    to a connection that was accepted in the turn of the loop before its server closes. Nobody would
+    answer or close that one.
+    """
+    loop = asyncio.get_running_loop()
+    for listening in server.sockets:
+        loop.remove_reader(listening.fileno())
+    try:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+    finally:
+        server.close()
 
 
 def _bound(family: int, place: Any, last_words: bytes) -> ListeningSocket:

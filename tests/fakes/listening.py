@@ -9,11 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
+from bot.process.listening import stopped
+
 #: What is said to one client.
 Meeting = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
-
-#: In so many turns of the loop a connection that was taken off the line has a protocol.
-_TURNS = 5
 
 
 async def ended(runner: web.AppRunner) -> None:
@@ -23,8 +22,8 @@ async def ended(runner: web.AppRunner) -> None:
     the garbage collector, whose warning fails whatever test runs then.
     """
     for site in list(runner.sites):
+        await stopped(site._server)
         await site.stop()
-    await arrived()
     await runner.cleanup()
 
 
@@ -45,15 +44,8 @@ async def accepting(meet: Meeting) -> AsyncIterator[int]:
         try:
             yield port
         finally:
-            server.close()
-            await arrived()
+            await stopped(server)
             for meeting, writer in met.items():
                 meeting.cancel()
                 writer.close()
             await asyncio.gather(*met, return_exceptions=True)
-
-
-async def arrived() -> None:
-    """Let what was accepted before the listening ended have its protocol."""
-    for _ in range(_TURNS):
-        await asyncio.sleep(0)

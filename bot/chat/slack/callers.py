@@ -14,7 +14,7 @@ from aiohttp import hdrs
 from aiohttp import web as http
 from aiohttp.http_exceptions import HttpProcessingError
 
-from bot.process.listening import listeners
+from bot.process.listening import listeners, stopped
 from lifecycle.located import located
 
 #: A connection that brings nothing signed is ended after so long: Slack sends an event at once.
@@ -184,7 +184,7 @@ async def listening(
                 server = await loop.create_server(
                     lambda: _Caller(callers, reader()), sock=place, backlog=most_callers()
                 )
-                doors.callback(server.close)
+                doors.push_async_callback(stopped, server)
             yield
     finally:
         await runner.cleanup()

@@ -18,15 +18,13 @@ from bot.intake.http.door import Door
 from bot.intake.http.protocol import FULL, PromptProtocol, backlog
 from bot.intake.http.waiting import Heard
 from bot.intake.http.well_formed import WellFormed
-from bot.process.listening import ListeningSocket
+from bot.process.listening import ListeningSocket, stopped
 from lifecycle.workflow import Workflow
 
 #: A little longer than calls under way have (bot.running), so that they are answered. With what
 #: follows, the process still ends within 10 s.
 LEAVE_S: Final = 8.3
 _LAST_S: Final = 0.5
-#: After this many turns of the loop an accepted connection has its protocol.
-_TURNS: Final = 5
 #: The kernel's buffer for one answer; with a larger one nobody could see whether it is taken.
 _KEPT_BYTES: Final = 64 * 1024
 
@@ -42,9 +40,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening; connections accepted in the same moment are told of the end, too."""
         for server in self.servers:
-            server.close()
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
+            await stopped(server)
         await super().shutdown(sockets)
 
 

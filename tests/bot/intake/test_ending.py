@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -123,3 +124,26 @@ async def test_a_call_that_is_cut_off_is_answered_that_it_may_still_end(
 
 def test_the_door_waits_for_calls_a_little_longer_than_the_bot_does() -> None:
     assert GRACE_S < serving.LEAVE_S < GRACE_S + 1
+
+
+async def test_whoever_is_accepted_as_the_door_ends_is_hung_up_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was accepted and had no protocol yet: it hung until the process was gone."""
+    callers: list[socket.socket] = []
+
+    class CalledLate(serving._Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            callers.append(socket.create_connection(self.servers[0].sockets[0].getsockname()))
+            for _ in range(2):
+                await asyncio.sleep(0)
+            await super().shutdown(sockets)
+
+    monkeypatch.setattr(serving, "_Server", CalledLate)
+    async with served_doors(world.workflow, dict(TOKENS), "127.0.0.1", 0):
+        pass
+    (caller,) = callers
+    with caller:
+        caller.setblocking(False)
+        async with asyncio.timeout(10):
+            assert await asyncio.get_running_loop().sock_recv(caller, 64) == b""

@@ -1,4 +1,4 @@
-"""A process that may open no further file turns callers away, and says so once."""
+"""Callers are turned away if no file may be opened, and nobody is left when listening ends."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import logging
 import os
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 from aiohttp import web
 
 from bot.chat.slack.callers import Callers, listening
-from bot.process.listening import ListeningSocket, listeners
+from bot.process.listening import ListeningSocket, listeners, stopped
 
 FULL = b"come again"
 CALLERS = 5
@@ -45,11 +45,70 @@ async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.close()
 
 
+def free_place() -> tuple[str, int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()
+
+
 async def heard_by(caller: socket.socket, place: tuple[str, int]) -> bytes:
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(10):
         await loop.sock_connect(caller, place)
         return await loop.sock_recv(caller, 64)
+
+
+async def last_words_to(caller: socket.socket) -> bytes:
+    """Return what a caller still hears: nothing, whether it is hung up on or was never accepted."""
+    caller.setblocking(False)
+    async with asyncio.timeout(10):
+        try:
+            return await asyncio.get_running_loop().sock_recv(caller, 64)
+        except ConnectionResetError:
+            return b""
+
+
+#: Among them are the turns of the loop in which a caller is accepted and has no protocol yet.
+@pytest.fixture(params=range(5))
+def turns(request: pytest.FixtureRequest) -> Callable[[], Awaitable[None]]:
+    """Let the loop go round so often."""
+
+    async def pass_by() -> None:
+        for _ in range(request.param):
+            await asyncio.sleep(0)
+
+    return pass_by
+
+
+async def test_whoever_is_accepted_while_a_server_stops_can_be_hung_up_on(turns) -> None:
+    met: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(lambda _, caller: met.append(caller), "127.0.0.1", 0)
+    with socket.create_connection(server.sockets[0].getsockname()) as caller:
+        await turns()
+        await stopped(server)
+        for each in met:
+            each.close()
+        assert await last_words_to(caller) == b""
+    assert not server.is_serving()
+
+
+async def test_the_door_for_events_of_slack_leaves_nobody_who_calls_while_it_ends(turns) -> None:
+    place = free_place()
+    async with listening(web.Application(), Callers(), *place):
+        caller = socket.create_connection(place)
+        await turns()
+    with caller:
+        assert await last_words_to(caller) == b""
+
+
+async def test_a_server_that_is_cut_off_while_it_stops_is_closed_all_the_same() -> None:
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    stopping = asyncio.create_task(stopped(server))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait([stopping])
+    assert stopping.cancelled()
+    assert not server.is_serving()
 
 
 async def test_callers_are_turned_away_and_the_log_is_not_filled(
@@ -78,9 +137,7 @@ async def test_callers_are_turned_away_and_the_log_is_not_filled(
 async def test_who_sends_events_of_slack_is_turned_away_and_the_log_is_not_filled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        place = free.getsockname()
+    place = free_place()
     with socket.socket() as caller, caplog.at_level(logging.WARNING):
         caller.setblocking(False)
         async with listening(web.Application(), Callers(), "localhost", place[1]):

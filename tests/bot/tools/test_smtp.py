@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult
 
+from bot.process.listening import stopped
 from bot.tools.email import EmailTool
 from bot.tools.smtp import SmtpCarrier
 from lifecycle.calls.calling import call_tool
 from lifecycle.proposal import Outcome
 from tests.bot.tools.mailing import MAIL, NOW_MS, MaildirBench
 from tests.contracts.tool_contract import Kind, ToolContract, call, done
-from tests.fakes.listening import arrived
 
 
 class Post:
@@ -79,8 +79,7 @@ async def listening(post: Post, **options) -> AsyncIterator[int]:
 
     async with await loop.create_server(meets, "127.0.0.1", 0) as server:
         yield server.sockets[0].getsockname()[1]
-        server.close()
-        await arrived()
+        await stopped(server)
         for each in met:
             if each.transport is not None:
                 each.transport.close()
