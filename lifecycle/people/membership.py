@@ -7,6 +7,7 @@ has surely left (ADR 0011).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -124,12 +125,15 @@ class Confirmed:
     """Remembers for half a minute who has surely left, for proposals that had to wait.
 
     After a thaw a thousand proposals may begin that the same few people approved; the chats are not
-    asked again for each of them. Used on the event loop.
+    asked again for each of them. Used on the event loop. `_asking` lets one question run at a time:
+    a hundred agents may redeem at once, and a chat that is asked too much answers nothing, so that
+    whoever has left would count.
     """
 
     world: World
     _asked_ms: dict[str, int] = field(default_factory=dict)
     _lost: set[Absent] = field(default_factory=set)
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def approvers_of(self, proposal_id: str) -> Membership:
         """Return the people whose approval of a proposal counts, and who is known to have left.
@@ -139,12 +143,13 @@ class Confirmed:
         again at nearly every proposal, each time because of another person.
         """
         people = await self.world.store.read(partial(approvers, proposal_id))
-        now = self.world.moment()
-        if not all(lately(now, self._asked_ms.get(each, 0)) for each in people):
-            since_ms = now.now_ms - _TOGETHER_MS
-            before = (each for each, at_ms in self._asked_ms.items() if at_ms >= since_ms)
-            await self._ask(people.union(before), now)
-        return Membership(people, frozenset(self._lost))
+        async with self._asking:
+            now = self.world.moment()
+            if not all(lately(now, self._asked_ms.get(each, 0)) for each in people):
+                since_ms = now.now_ms - _TOGETHER_MS
+                before = (each for each, at_ms in self._asked_ms.items() if at_ms >= since_ms)
+                await self._ask(people.union(before), now)
+            return Membership(people, frozenset(self._lost))
 
     def heard(self, people: Collection[str], lost: Collection[Absent]) -> None:
         """Note the answer that an act got for these people; `lost` are those not confirmed.

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import pytest
 
 from bot.chat.cards.beside import Beside
 from bot.chat.cards.card import card_of
 from lifecycle.confirming import Membership, still_approved
 from lifecycle.proposal import Proposal
+from lifecycle.review import Absent
 from lifecycle.state import State
 from tests.builders import PROD, REFUND
+from tests.fakes.notifier import PlainNotifier
 from tests.stories.permits import permitted, the_permit
 from tests.stories.test_left_while_it_waited import HOUR_MS, an_hour_passes, stood_still, waits
 from tests.world import World
@@ -153,6 +159,37 @@ async def test_who_was_refused_as_no_member_is_asked_for_anew(world: World) -> N
     await world.workflow.idle()
 
     assert await stands(world) == (State.SENTINEL_APPROVED, None)
+
+
+@dataclass
+class BusyChat(PlainNotifier):
+    """A chat that answers one question at a time; to any other it cannot say who has left."""
+
+    answering: bool = False
+
+    async def lost_members(
+        self, people: Iterable[str], *, only_certain: bool = False
+    ) -> frozenset[Absent]:
+        if self.answering:
+            return frozenset() if only_certain else frozenset(people)
+        self.answering = True
+        for _ in range(20):  # others go on meanwhile
+            await asyncio.sleep(0)
+        self.answering = False
+        return await super().lost_members(people, only_certain=only_certain)
+
+
+async def test_many_that_begin_at_once_ask_the_chat_one_question(world: World) -> None:
+    """Asked by each of them, it would answer only the first; the others would begin."""
+    ids = ("p1", "p2", "p3")
+    for proposal_id in ids:
+        await waits(world, proposal_id)
+    world.clock.advance(HOUR_MS / 1000)
+    world.workflow.world.notifier = BusyChat(lost=frozenset({"ana"}))
+    await asyncio.gather(*map(world.workflow.gatekeeper.open, ids))
+    await world.workflow.idle()
+
+    assert [await stands(world, each) for each in ids] == [(State.SENTINEL_APPROVED, None)] * 3
 
 
 async def test_what_nobody_had_to_approve_is_not_counted_again(world: World) -> None:
