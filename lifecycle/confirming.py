@@ -61,11 +61,8 @@ def _enough_since_ms(reviews: Sequence[Review], quorum: int) -> int:
     The proposal was opened no earlier, and everyone was confirmed then. A further approval that
     comes later confirms nobody but its giver, so it does not make this time newer.
     """
-    given_ms: dict[str, int] = {}
-    for review in reviews:
-        if review.counts and review.decision is Decision.APPROVE:
-            given_ms.setdefault(review.person, review.at_ms)
-    return max(list(given_ms.values())[: max(1, quorum)], default=0)
+    given_ms = [r.at_ms for r in reviews if r.counts and r.decision is Decision.APPROVE]
+    return max(given_ms[: max(1, quorum)], default=0)
 
 
 def lately(moment: Moment, at_ms: int) -> bool:

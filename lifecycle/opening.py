@@ -90,15 +90,15 @@ def _unhindered(
 ) -> Opening:
     """Begin, or hand the permit to the agent. The trail, which may be long, is compared last."""
     approved = still_approved(tx, moment, proposal, there)
-    if approved is None or approved.opener is None:
-        unconfirmed = approved is None
-        return Opening(approved or proposal, again=unconfirmed, unconfirmed=unconfirmed)
-    proposal = approved
-    if not may_begin_as_told(tx, proposal):
-        return Opening(digest_mismatch(tx, moment, proposal))
+    if approved is None:
+        return Opening(proposal, again=True, unconfirmed=True)
+    if approved.opener is None:
+        return Opening(approved)
+    if not may_begin_as_told(tx, approved):
+        return Opening(digest_mismatch(tx, moment, approved))
     if tool.kind is ToolKind.AGENT:
-        return Opening(_hand_over(tx, moment, proposal, tool))
-    return start_execution(tx, moment, proposal, tool)
+        return Opening(_hand_over(tx, moment, approved, tool))
+    return start_execution(tx, moment, approved, tool)
 
 
 def _judged_otherwise(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal | None:
