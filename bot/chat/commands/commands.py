@@ -9,7 +9,16 @@ from bot.chat.commands.deciding import Deciding
 from bot.chat.commands.help import COMMANDS
 from bot.chat.commands.looking import Looking
 from bot.chat.commands.replies import Attached, CommandReply
-from bot.chat.commands.typed import BLANK, as_bytes, document_bytes, inline_json, typed
+from bot.chat.commands.typed import (
+    BLANK,
+    LET_GO,
+    as_bytes,
+    document_bytes,
+    inline_json,
+    split_id,
+    turns_its_id,
+    typed,
+)
 from bot.chat.commands.usage import usage
 from lifecycle.answers import Answer, Sender
 from lifecycle.errors import GovernanceError, Refused
@@ -78,6 +87,8 @@ class Commands:
             run = self._runs.get(word)
             if run is None:
                 return await self._unknown(word, sender)
+            if word in LET_GO and turns_its_id(text):
+                return await self._turned(rest, sender)
             return await run(rest, sender)
         except GovernanceError as error:
             return CommandReply.words(str(error), code=error.code)
@@ -127,6 +138,14 @@ class Commands:
         named = f"There is no command {mask_text(word)!r}." if word else "Here is no command."
         return CommandReply.words(
             f"{named}{meant(word, COMMANDS)} All of them: help", code="unknown_command"
+        )
+
+    async def _turned(self, rest: str, sender: Sender) -> CommandReply:
+        await self.workflow.note_ignored(split_id(rest)[0], sender, "unknown_command")
+        return CommandReply.words(
+            "An invisible sign before the id turns it around, so that another id may be read there "
+            "than is named. Nothing was changed; type the command by hand.",
+            code="unknown_command",
         )
 
 

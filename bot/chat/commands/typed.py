@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from bot.chat.commands.replies import Attached
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES, announced_size_refused
+from lifecycle.text.turned import SIGNS
 
 #: White space and invisible characters. The latter come along when words are copied, or from a
 #: keyboard; at the edge of a word they are not part of it.
@@ -33,6 +34,8 @@ _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
 PROPOSING: Final = "p:"
 #: Commands that stop one proposal.
 STOPS: Final = frozenset({"reject", "roll-back"})
+#: Commands that let one proposal go on.
+LET_GO: Final = frozenset({"approve", "retry", "settle"})
 #: Commands that must take effect although nothing can be stored: the law spools them.
 HEARD_UNSTORED: Final = STOPS | {"freeze"}
 #: Commands in a lane of their own: they keep their order, and wait for no other command.
@@ -91,6 +94,14 @@ def split_id(rest: str) -> tuple[str, str]:
     """Split `<id> <words>` at any white space; both may be empty."""
     given, *words = rest.strip(BLANK).split(maxsplit=1) or [""]
     return given.strip(BLANK), words[0] if words else ""
+
+
+def turns_its_id(text: str) -> bool:
+    """Return True if a command has a sign before its id that turns what is shown: `1-yap` then
+    reads as `pay-1`, so nobody knows which of the two was meant."""
+    _, rest = typed(text)
+    begin = len(text) - len(rest) + rest.index(split_id(rest)[0])
+    return any(sign in text[:begin] for sign in SIGNS)
 
 
 def bare_id(given: str) -> str:

@@ -51,7 +51,7 @@ def command_text(content: str, me: int | None) -> str | None:
     found = re.search(rf"<@!?{me}>(?:\s*[:,])*", content)
     if found is None:
         return None
-    before, after = content[: found.start()].strip(BLANK), content[found.end() :]
+    before, after = content[: found.start()].lstrip(BLANK).rstrip(), content[found.end() :]
     return after if not before else f"{before} {after.strip()}"
 
 

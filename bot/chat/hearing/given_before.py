@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from bot.chat.commands.typed import split_id, typed
+from bot.chat.commands.typed import LET_GO, split_id, typed
 from lifecycle.answers import Reply
 from lifecycle.copied import brought_back_ms
 from lifecycle.freezing import frozen_since_ms
@@ -22,8 +22,6 @@ _APART_MS: Final = 5_000
 #: A command about one proposal that comes within this time was typed for it: the bot's clock may be
 #: ahead.
 _LATE_MS: Final = 60_000
-#: The commands about one proposal that are checked. A stop is not: it counts whenever it was given.
-_OF_ONE: Final = frozenset({"approve", "retry", "settle"})
 _THAW: Final = "thaw"
 _WORDS: Final = (
     "That was typed before {} and reached the bot only now, so nothing was done. Look at it, and "
@@ -35,8 +33,8 @@ async def given_before(world: World, text: str, given_ms: int | None) -> Reply |
     """Return the refusal of a command that was typed too early to be about what it names now, None
     if it may be about that. `given_ms` is when it was typed (ms UTC), None if nobody knows."""
     word, rest = typed(text)
-    if given_ms is None or word not in (*_OF_ONE, _THAW):
-        return None
+    if given_ms is None or word not in (*LET_GO, _THAW):
+        return None  # a stop counts whenever it was given
     proposal_id = "" if word == _THAW else split_id(rest)[0]
     try:
         since_ms = await world.store.read(partial(_since_ms, proposal_id))
