@@ -20,6 +20,7 @@ Taking events in:
 - `copies.py`: messages that are forwarded copies of the channel's
 - `looks.py`: asks whether a message that is no known card looks like one
 - `notes.py`: tells people only once that something had no effect
+- `current_card.py`: finds the card that counts, for whoever decided on another one
 
 Whose they are, also when accounts change hands:
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from bot.chat.commands.as_typed import as_typed
+from bot.chat.hearing.current_card import current_card
 from bot.chat.hearing.incoming import hint_of
 from bot.chat.hearing.notes import Notes
 from bot.chat.hearing.shown import when_heard
@@ -94,14 +95,8 @@ class Speaking:
 
     async def _where_it_stands(self, reply: Reply) -> str:
         """Return a link to the current card, for somebody who decided on an old one."""
-        proposal_id = reply.proposal_id
-        if reply.code != "stale_card" or proposal_id is None:
-            return ""
-        store = self._desk.workflow.world.store
-        card = await store.read(lambda tx: tx.cards.get(proposal_id, SURFACE))
-        if card is None or not card.message_ids:
-            return ""
-        link = await self._desk.rest.link(card.message_ids[-1])
+        message_id = await current_card(self._desk.workflow.world.store, SURFACE, reply)
+        link = await self._desk.rest.link(message_id) if message_id is not None else None
         return f" It stands here: {link}" if link else ""
 
     def void(self, sender: Sender, message_ts: str, reply: Reply) -> None:
