@@ -19,10 +19,11 @@ from bot.chat.discord.taken_off import TakenOff
 from bot.chat.hearing.acted import approves_it
 from bot.chat.hearing.catching_up import CatchingUp
 from bot.chat.hearing.found import Found
-from bot.chat.hearing.incoming import UNKNOWN, Incoming, counts_later
+from bot.chat.hearing.incoming import UNKNOWN, Incoming
 from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.left_behind import apply_left, left_in
 from bot.chat.hearing.moderated import card_cleared, card_deleted
+from bot.chat.hearing.noting import counts_later
 from bot.chat.hearing.reading import Reading
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.shown import GIVEN_MS, HEARD_MS
@@ -214,12 +215,7 @@ class Reactions:
         """Note that somebody cleared a card of emoji, and put the seeds back; no review changes."""
         self.known.clear(message_id, signal)
         card = await card_cleared(self._workflow.world, SURFACE, message_id, signal)
-        if card is None:
-            return
-        proposal = await self._workflow.world.store.read(
-            lambda tx: tx.proposals.get(card.proposal_id)
-        )
-        if proposal is not None and not proposal.terminal:
+        if card is not None and await self._incoming.open(card):
             self._seeds.want(int(message_id), True, again=True)
 
     async def deleted(self, message_ids: list[str]) -> None:

@@ -14,13 +14,14 @@ Taking events in:
 - `shown.py`: what a card showed when an event on it was given or heard
 - `given_before.py`: refuses commands typed before what they name existed
 - `incoming.py`: makes an act of an emoji, a button or a reply
+- `noting.py`: writes down what the answer to an emoji tells whoever reads its card later
 - `unplaced.py`: waits for the row of a card that is decided on before it is written down
 - `standing_signals.py`: which signals stand where, so that none is processed twice
 - `moderated.py`: cards that moderators delete, empty or clear of emoji
 - `copies.py`: messages that are forwarded copies of the channel's
 - `looks.py`: asks whether a message that is no known card looks like one
-- `notes.py`: tells people only once that something had no effect
 - `current_card.py`: finds the card that counts, for whoever decided on another one
+- `notes.py`: tells people only once that something had no effect
 
 Whose they are, also when accounts change hands:
 

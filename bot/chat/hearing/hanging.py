@@ -4,7 +4,7 @@ Whoever takes off a ✅ of theirs withdraws their approval everywhere, whichever
 that counted: an approval that was given on another card first is withdrawn with it.
 
 It keeps in a card's `extra`, under `off_by_next_ms` by account, when the next owner of an account
-was heard to take off a ✅ that had counted for another: `incoming.py` has it written
+was heard to take off a ✅ that had counted for another: `noting.py` has it written
 (`note_taken_off`), `hanging` here and `counted_for_another` in `refused.py` read it, and it is
 dropped with the message.
 """

@@ -1,7 +1,6 @@
 """Turns reactions, buttons and replies of any platform into acts, and hands them to the law.
 
-It keeps nothing itself. Of emoji that changed no review it has the notes written, in the row of the
-card, that `standing_in.py` lists; `catching_up.py` reads them once the emoji is found, or gone.
+It keeps nothing itself; `noting.py` writes down what the answer to an emoji tells about its card.
 """
 
 from __future__ import annotations
@@ -10,26 +9,19 @@ import logging
 from dataclasses import replace
 from typing import Final, assert_never
 
-from bot.chat.hearing.acted import remember
 from bot.chat.hearing.event_ids import card_event
-from bot.chat.hearing.given_since import keep_heard
-from bot.chat.hearing.hanging import note_taken_off
-from bot.chat.hearing.known import HIDDEN, note_changed
+from bot.chat.hearing.known import HIDDEN
 from bot.chat.hearing.notes import Notes
-from bot.chat.hearing.refused import heard_already, note_gone, written
-from bot.chat.hearing.refused_emoji import is_refused
+from bot.chat.hearing.noting import note_answered, note_seen_off, note_unchanged
+from bot.chat.hearing.refused import heard_already, written
 from bot.chat.hearing.senders import as_known_now
 from bot.chat.hearing.shown import shown_when_heard
 from bot.chat.hearing.signals import Signal
-from bot.chat.hearing.standing_in import as_it_stood_in
-from bot.chat.hearing.unjudged import keep_judged, keep_unjudged
 from bot.chat.hearing.unplaced import Unplaced
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import CardPlace, Reply, Sender
 from lifecycle.heard import OVERDUE_MS
 from lifecycle.people.explaining import stopper_of
-from lifecycle.people.overtaken import note_off
-from lifecycle.ports import Transaction
 from lifecycle.questions import asked_in, may_answer
 from lifecycle.records import Card
 from lifecycle.workflow import Workflow
@@ -57,14 +49,6 @@ _OF_ENDED: Final = "This is not the card that counts, and nothing was changed: {
 _NO_ANSWER: Final = (
     "An emoji answers no question; nothing was changed. Answer with: answer {} <words>"
 )
-#: A former process heard it before it ended; the card tells whether it was refused for good.
-_ONCE_MORE: Final = "duplicate_event"
-_PASSING: Final = frozenset({"audit_unavailable", "still_running"})
-
-
-def counts_later(reply: Reply) -> bool:
-    """Return whether a refusal is passing: the emoji counts when it is found on its card again."""
-    return reply.passing or reply.code in _PASSING
 
 
 def hint_of(reply: Reply | None) -> str | None:
@@ -99,9 +83,11 @@ class Incoming:
         `given_ms` is when it was given (ms UTC), if the platform may tell of it late. Raises
         StoreUnavailable if a ✅ was taken off and that cannot be written now.
         """
+        world = self._workflow.world
         card = await self.card(message_id) if in_place else None
         if not added and (card is None or signal is Signal.STOP):
-            await self._gone(card, message_id, sender, signal)
+            if card is not None:
+                await note_seen_off(world, card, message_id, sender, signal)
             return None
         if not in_place:
             await self._workflow.note_ignored("", sender, "wrong_place")
@@ -115,18 +101,12 @@ class Incoming:
         event_id = sender.event_id and card_event(message_id, sender.account, sender.event_id)
         sender = replace(sender, event_id=event_id)
         reply = await self._acted(card, sender, place, signal, added=added)
-        later = counts_later(reply)
-        if added and not reply.done and not later and reply.code != _ONCE_MORE:
-            await remember(self._workflow.world, card, message_id, sender, signal)
-        if signal is Signal.APPROVE and added and message_id in card.message_ids[-1:]:
-            await self._given(card, sender, reply)
-        if signal is Signal.APPROVE and not later and not (added and reply.done):
-            await self._changed(as_it_stood_in(card, message_id), sender, added=added)
+        await note_answered(world, card, place, sender, signal, reply, added=added)
         return reply
 
     async def seen_gone(self, card: Card, message_id: str, sender: Sender) -> None:
         """Note that a ✅ that counted for nothing was taken off: the next one is a new act."""
-        await self._changed(as_it_stood_in(card, message_id), sender, added=False)
+        await note_unchanged(self._workflow.world, card, message_id, sender, added=False)
 
     async def pressed(
         self,
@@ -250,39 +230,6 @@ class Incoming:
         act, store = (card, sender, signal, given_ms), self._workflow.world.store
         policy = self._workflow.policy
         return await store.read(lambda tx: heard_already(tx, policy, *act))
-
-    async def _gone(self, card: Card | None, message_id: str, sender: Sender, what: Signal) -> None:
-        """Note that an emoji which decided nothing is off, without an entry in the trail: the next
-        one is a new act."""
-        if card is not None:
-            here, gone = as_it_stood_in(card, message_id), [(sender.account, what)]
-            await self._workflow.world.write(lambda tx: note_gone(tx, here, gone))
-
-    async def _given(self, card: Card, sender: Sender, reply: Reply) -> None:
-        """Note whose a ✅ is that counts later, or may: a former process may not have noted it."""
-        again, key = reply.code == _ONCE_MORE, (sender.account, Signal.APPROVE)
-        if not (again and is_refused(card, key)):
-            keep = keep_unjudged if again or counts_later(reply) else keep_judged
-            await keep(self._workflow.world, card, sender)
-        await keep_heard(self._workflow.world, card, sender)
-
-    async def _changed(self, card: Card, sender: Sender, *, added: bool) -> None:
-        """Note what a ✅ that changed no review tells about those that will be found there."""
-        world = self._workflow.world
-        now_ms, shown = world.clock.now_ms(), shown_when_heard(card) or 0
-
-        def unit(tx: Transaction) -> None:
-            if not added:
-                note_gone(tx, card, [(sender.account, Signal.APPROVE)])
-                note_taken_off(tx, card, sender, now_ms)
-                note_off(tx, card.proposal_id, sender, now_ms)
-            if sender.id is not None:
-                who, account = sender.id, sender.account
-                note_changed(tx, card, who, now_ms, shown, added=added, account=account)
-
-        await world.write(unit)
-        if not added:
-            await keep_heard(world, card, sender)
 
     async def _unknown(self, sender: Sender, message_id: str) -> Reply:
         store = self._workflow.world.store

@@ -1,7 +1,7 @@
 """Judges what an emoji on a card says after one was refused there: each is refused, and audited,
 once while it stands.
 
-- `refused_emoji.py` keeps them; `incoming.py` writes of emoji that are heard, `catching_up.py` of
+- `refused_emoji.py` keeps them; `noting.py` writes of emoji that are heard, `catching_up.py` of
   those that are found, and of ✅ that stand beside an approval and change nothing (`beside.py`).
 - `says_anew` and `counted_for_another` here read it, and `hanging.py`, `beside.py` and
   `given_since.py`.
@@ -67,22 +67,30 @@ def heard_already(
     A ❌ whose sender may stop the proposal by now is judged anew; a ✅ has counted for whoever had
     the account, or waits to count for them.
     """
-    proposal, message_id = tx.proposals.get(card.proposal_id), card.message_ids[-1]
+    proposal = tx.proposals.get(card.proposal_id)
     if proposal is None:
         return False
-    all_of_it = [r for r in tx.reviews.of(card.proposal_id) if r.counts]
-    since = [r for r in all_of_it if r.found_late and r.at_ms >= given_ms]
-    here = [r for r in since if (r.event_id or "").startswith(on_card(message_id))]
-    mine = [r for r in here if r.person == sender.id]
-    if signal is Signal.APPROVE:
-        if was_anothers(card, sender, given_ms):
-            return True
-        mine += [r for r in here if gave_by(sender, message_id, r)]
-    if any(approves(review) is (signal is Signal.APPROVE) for review in mine):
-        return True
     refused = refusal_of(card, (sender.account, signal))
-    may_now = signal is Signal.STOP and stops(policy, proposal, sender)
-    return refused.stands and refused.at_ms >= given_ms and not may_now
+    stands_refused = refused.stands and refused.at_ms >= given_ms
+    found = _found_since(tx, card, given_ms)
+    if signal is Signal.APPROVE:
+        here, given = card.message_ids[-1], (each for each in found if approves(each))
+        gave = any(r.person == sender.id or gave_by(sender, here, r) for r in given)
+        return gave or stands_refused or was_anothers(card, sender, given_ms)
+    stopped = any(r.person == sender.id and not approves(r) for r in found)
+    return stopped or (stands_refused and not stops(policy, proposal, sender))
+
+
+def _found_since(tx: Transaction, card: Card, since_ms: int) -> list[Review]:
+    """Return the reviews that count and were found in the message in which the card stands at or
+    after `since_ms` (ms UTC)."""
+    mark = on_card(card.message_ids[-1])
+    return [
+        each
+        for each in tx.reviews.of(card.proposal_id)
+        if each.counts and each.found_late and each.at_ms >= since_ms
+        if (each.event_id or "").startswith(mark)
+    ]
 
 
 def for_good(reply: Reply) -> bool:

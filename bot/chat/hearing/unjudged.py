@@ -4,7 +4,7 @@ That is so, for example, while nobody says who is a member. The ✅ is found aga
 of its account by then has not given it.
 
 It keeps in a card's `extra`, under `unjudged` by account, whose the ✅ was, when that was noted and
-when it was heard. `incoming.py` and `catching_up.py` write it, `refused.py` and `given_since.py`
+when it was heard. `noting.py` and `catching_up.py` write it, `refused.py` and `given_since.py`
 read it; it is dropped once the ✅ is judged or seen gone, and with the message.
 """
 
