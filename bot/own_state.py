@@ -26,7 +26,8 @@ class OwnState:
 
     def __init__(self, config: Config, now_ms: Callable[[], int]) -> None:
         """Begin with the config that the process starts with."""
-        self._note = Note(config.database_file)
+        self._database = config.database_file
+        self._note = Note(self._database)
         self._now_ms = now_ms
         self._said: dict[str, Any] = {}
         #: The digest of the text that a reload read last, None if there was none.
@@ -52,7 +53,8 @@ class OwnState:
 
     def told_again(self) -> None:
         """Write everything again, into a lock file that was made because the former one is gone."""
-        self._note.open()
+        self._note.close()
+        self._note = Note(self._database)
         self._tell()
 
     def close(self) -> None:

@@ -13,6 +13,8 @@ from bot.bootstrap import App, opened
 from bot.config import load_config
 from bot.config.surfaces import Choice
 from bot.database_kept import keep_database
+from bot.storage.lock import path_of_lock
+from bot.storage.note import note_beside
 from bot.storage.transaction import SqliteTransaction
 from bot.troubles import EXPECTED
 from lifecycle.ports import StoreUnavailable, Transaction
@@ -81,3 +83,17 @@ async def test_a_store_in_memory_has_nothing_to_look_after(
     config = load_config(write_config(("sqlite:///data/signoff.db", '"memory:"')))
     async with opened(config, {}, PlainNotifier()) as app:
         app.keep_database()
+
+
+async def test_a_lock_file_that_was_removed_is_made_again_with_all_that_the_bot_said_in_it(
+    write_config: Callable[..., Path],
+) -> None:
+    async with opened(load_config(write_config()), {}, PlainNotifier()) as app:
+        database = app.config.database_file
+        assert database is not None
+        said = note_beside(database)
+        path_of_lock(database).unlink()
+        app.keep_database()
+
+        assert said
+        assert note_beside(database) == said
