@@ -29,7 +29,7 @@ from bot.config.surfaces import Choice
 from bot.database_kept import keep_database
 from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
-from bot.process.cut_short import cut_short, ended_by_signals, ended_in_time, told_to_end
+from bot.process.cut_short import cut_short, ended_by_signals, ended_in_time, hear_anew, told_to_end
 from bot.process.early_reload import keep_reloads, take_reload
 from bot.process.forked import keep_signals_from_copies
 from bot.process.garbage import spare_what_is_loaded
@@ -211,7 +211,7 @@ class _Signals:
     def __enter__(self) -> _Signals:
         keep_signals_from_copies()
         self._hear()
-        self._heard_apart = self._entered.enter_context(ended_in_time())
+        self._entered.enter_context(ended_in_time())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -233,7 +233,7 @@ class _Signals:
         """Take back signals that a tool took, as code from a program of its own may: else no
         signal would end the bot, or SIGPIPE would as it writes to a peer that hung up."""
         self._hear()
-        self._heard_apart()
+        hear_anew()
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         _wait_for_programs()
 

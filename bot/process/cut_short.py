@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Final, NoReturn
 
 #: How many seconds the functions registered with atexit may take.
@@ -39,6 +38,10 @@ log = logging.getLogger("signoff")
 
 #: When this process was told to end, in seconds of the monotonic clock; the first time counts.
 _told: list[float] = []
+
+#: The pipes into which Python is to write the numbers of signals while a thread of our own hears
+#: them; the last one counts.
+_pipes: list[int] = []
 
 
 def told_to_end() -> None:
@@ -100,16 +103,14 @@ def ended_by_signals(end: Callable[[], object]) -> Iterator[None]:
 
 
 @contextmanager
-def ended_in_time() -> Iterator[Callable[[], object]]:
+def ended_in_time() -> Iterator[None]:
     """End the process in time after SIGTERM or SIGINT even if the loop is held up, while entered.
 
     A tool's coroutine that blocks without awaiting holds up the loop, and nothing else would end
     the process then: here it ends with code 1, on a thread of its own, `_LAST_S` seconds after the
     signal. The loop is handed all signals as before.
 
-    Enter this as `ended_by_signals`. Yields a function that takes the numbers of signals back if a
-    tool may have taken them; call it after the loop has set its own handlers again. Raises
-    RuntimeError if no thread can be started.
+    Enter this as `ended_by_signals`. Raises RuntimeError if no thread can be started.
     """
     ready, ends, over = threading.Event(), threading.Event(), threading.Event()
 
@@ -129,13 +130,23 @@ def ended_in_time() -> Iterator[Callable[[], object]]:
 
     threading.Thread(target=end_late, daemon=True).start()
     try:
-        with _heard_apart(hear) as (told, loop_hears):
+        with _heard_apart(hear) as loop_hears:
             ready.set()
-            yield partial(signal.set_wakeup_fd, told)
+            yield
     finally:
         over.set()
         for each in (ready, ends):
             each.set()
+
+
+def hear_anew() -> None:
+    """Take the numbers of signals back from whoever took them; do nothing if none are heard apart.
+
+    The loop takes them with each handler that is added to it, and a tool may. Call this on the main
+    thread.
+    """
+    if _pipes:
+        signal.set_wakeup_fd(_pipes[-1])
 
 
 def over_within(most_s: float, over: threading.Event) -> bool:
@@ -157,11 +168,10 @@ def over_within(most_s: float, over: threading.Event) -> bool:
 
 
 @contextmanager
-def _heard_apart(hear: Callable[[bytes], object]) -> Iterator[tuple[int, int]]:
+def _heard_apart(hear: Callable[[bytes], object]) -> Iterator[int]:
     """Hand the numbers of all signals to `hear`, on a thread of its own, while entered.
 
-    Yields two file descriptors: the one that Python now writes the numbers to, and the one that it
-    wrote them to before (the loop's).
+    Yields the file descriptor that Python wrote the numbers to before (the loop's).
     """
     heard, told = os.pipe()
     listens = threading.Thread(target=_listen, args=(heard, hear), daemon=True)
@@ -173,9 +183,11 @@ def _heard_apart(hear: Callable[[bytes], object]) -> Iterator[tuple[int, int]]:
         os.close(told)
         raise
     before = signal.set_wakeup_fd(told)
+    _pipes.append(told)
     try:
-        yield told, before
+        yield before
     finally:
+        _pipes.remove(told)
         signal.set_wakeup_fd(before)
         os.set_blocking(told, True)
         # Closing the pipe would not end the thread if a forked process holds it open.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import re
-import signal
 import termios
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -20,6 +19,8 @@ from prompt_toolkit.input.vt100 import Vt100Input, raw_mode
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
+
+from bot.process.cut_short import hear_anew
 
 #: The most characters that are taken at one prompt; no document has so many.
 LONGEST_ENTERED: Final = 1_048_576
@@ -70,12 +71,9 @@ class TerminalKeys(Vt100Input):
         loop = asyncio.get_running_loop()
         if self._parser.holds:
             loop.call_soon(input_ready_callback)
-        numbers = signal.set_wakeup_fd(-1)
-        signal.set_wakeup_fd(numbers)
-        if numbers >= 0:
-            # The prompt is about to listen for SIGWINCH, and the loop then takes the numbers of all
-            # signals. If a tool held up the loop, nobody else would hear SIGTERM.
-            loop.call_soon(signal.set_wakeup_fd, numbers)
+        # The prompt is about to listen for SIGWINCH, and the loop then takes the numbers of all
+        # signals. If a tool held up the loop, nobody else would hear SIGTERM.
+        loop.call_soon(hear_anew)
         return super().attach(input_ready_callback)
 
     def release(self) -> None:

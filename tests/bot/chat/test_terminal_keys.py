@@ -8,6 +8,7 @@ import pty
 import signal
 import sys
 import termios
+import threading
 from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from bot.chat.terminal.documents import LONGEST_LINE
 from bot.chat.terminal.keyboard import Keyboard
 from bot.chat.terminal.keys import LONGEST_ENTERED, TerminalKeys
 from bot.chat.terminal.shown_part import ShownPart
+from bot.process.cut_short import ended_by_signals
 from tests.conftest import ROOT
 
 CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
@@ -237,21 +239,20 @@ async def test_a_prompt_leaves_signals_to_whoever_hears_them_while_the_loop_is_h
 ) -> None:
     """SIGTERM ended nothing as long as a tool held up the loop right behind a prompt."""
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGUSR1, lambda: None)  # as the bot does with SIGTERM
-    heard, told = os.pipe()
-    os.set_blocking(told, False)
-    before = signal.set_wakeup_fd(told)
+    loop.add_signal_handler(signal.SIGTERM, lambda: None)
+    ended = threading.Event()
     try:
-        asking = await desk.asked()
-        desk.press("pending" + ENTER)
-        await asyncio.wait_for(asking, 20)
+        with ended_by_signals(ended.set):
+            asking = await desk.asked()
+            desk.press("pending" + ENTER)
+            await asyncio.wait_for(asking, 20)
 
-        assert signal.set_wakeup_fd(before) == told
+            os.kill(os.getpid(), signal.SIGTERM)
+            heard = ended.wait(5)  # the loop is held up meanwhile
     finally:
-        signal.set_wakeup_fd(before)
-        loop.remove_signal_handler(signal.SIGUSR1)
-        os.close(heard)
-        os.close(told)
+        loop.remove_signal_handler(signal.SIGTERM)
+
+    assert heard
 
 
 # -- what is shown and remembered -------------------------------------------------------------

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bot.process.cut_short import ended_by_signals, ended_in_time, over_within
+from bot.process.cut_short import ended_by_signals, ended_in_time, hear_anew, over_within
 from tests.conftest import ROOT
 
 #: Holds its loop up for ever; `_LAST_S` is ten seconds else.
@@ -116,12 +116,12 @@ async def test_the_loop_hears_what_is_heard_apart_and_hears_it_again_after_other
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGUSR1, told.set)
     try:
-        with ended_in_time() as hear_again:
+        with ended_in_time():
             for _ in range(2):
                 os.kill(os.getpid(), signal.SIGUSR1)
                 await told.wait()
                 told.clear()
                 signal.set_wakeup_fd(-1)
-                hear_again()
+                hear_anew()
     finally:
         loop.remove_signal_handler(signal.SIGUSR1)
