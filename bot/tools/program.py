@@ -84,6 +84,38 @@ async def run(argv: Sequence[str], told: bytes, place: Place, keep: int) -> Ende
         raise ToolDoubtful(_UNHEARD) from error
 
 
+class _Started(subprocess.Popen[bytes]):
+    """A process that was started, and that inherits the lock on its mark.
+
+    Popen waits until the program is in place. If it lacks memory for that, it raises and leaves the
+    program, which nobody could end then; here `unheard` says so instead.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], told: IO[bytes], place: Place, mark: Mark | None
+    ) -> None:
+        """Start it; no shell is involved. Raises OSError or ValueError if there is no such program,
+        or anything else if there is no process yet."""
+        self.unheard: Exception | None = None
+        try:
+            super().__init__(
+                list(argv),
+                stdin=told,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=place.folder,
+                env=dict(place.environment),
+                start_new_session=True,
+                pass_fds=() if mark is None else (mark.descriptor,),
+            )
+        except (OSError, ValueError):
+            raise
+        except Exception as error:
+            if getattr(self, "pid", None) is None or self.returncode is not None:
+                raise
+            self.unheard = error
+
+
 class _Program:
     """A started program. Starting does not await, so that no cancellation can slip in between.
 
@@ -97,17 +129,18 @@ class _Program:
         self._lock = Lock()
         self._reaped = self._runs = False
         self._mark: Mark | None = None
-        self._process: subprocess.Popen[bytes] = subprocess.Popen.__new__(subprocess.Popen)
+        self._process: _Started
         begun = _watching(self._watched)
         try:
             with standard_input(told) as file:
                 self._mark = place.leftovers.mark()
-                _start(self._process, argv, file, place, self._mark)
+                self._process = _Started(argv, file, place, self._mark)
                 self._runs = True
                 if self._mark is not None:
                     self._mark.belongs_to(self._process.pid)
+                if self._process.unheard is not None:
+                    raise self._process.unheard
         except Exception as error:  # MemoryError, for example, may come at any moment
-            self._runs = self._runs or _was_started(self._process, error)
             if not self._runs:
                 if self._mark is not None:
                     self._mark.not_started()
@@ -257,33 +290,3 @@ def _watching(watched: Callable[[], None]) -> Lock:
     except RuntimeError as error:
         raise OSError(errno.EAGAIN, "this machine starts no more threads") from error
     return begun
-
-
-def _start(
-    process: subprocess.Popen[bytes],
-    argv: Sequence[str],
-    told: IO[bytes],
-    place: Place,
-    mark: Mark | None,
-) -> None:
-    """Start the program, which inherits the lock on its mark."""
-    subprocess.Popen.__init__(  # argv of the operator, no shell
-        process,
-        list(argv),
-        stdin=told,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=place.folder,
-        env=dict(place.environment),
-        start_new_session=True,
-        pass_fds=() if mark is None else (mark.descriptor,),
-    )
-
-
-def _was_started(process: subprocess.Popen[bytes], error: Exception) -> bool:
-    """Return True if a start that raised `error` has made a process that goes on.
-
-    Popen waits until the program is in place; if it lacks memory for that, it leaves the program.
-    """
-    made = getattr(process, "pid", None) is not None and process.returncode is None
-    return made and not isinstance(error, (OSError, ValueError))
