@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -124,18 +124,16 @@ def _check_options(found: type[Any], entry: PythonEntry) -> None:
     except TypeError as error:
         raise OptionsMisfit(
             f'"{entry.class_}" does not take these options ({error}): they are handed to its '
-            f"__init__ by name{_unknown(entry.options, _named(taken))}"
+            f"__init__ by name{_unknown(entry.options, taken)}"
         ) from error
 
 
-def _named(taken: inspect.Signature) -> list[str]:
-    """Return the arguments that have a name of their own."""
-    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [name for name, each in taken.parameters.items() if each.kind not in rest]
-
-
-def _unknown(options: Iterable[str], known: Collection[str]) -> str:
+def _unknown(options: Iterable[str], taken: inspect.Signature) -> str:
     """Name the options that are no argument: Python itself names only one that is missing."""
+    kinds = {name: each.kind for name, each in taken.parameters.items()}
+    if inspect.Parameter.VAR_KEYWORD in kinds.values():  # it takes any name
+        return ""
+    known = [name for name in kinds if kinds[name] != inspect.Parameter.VAR_POSITIONAL]
     names = [name for name in options if name not in known][:_MOST_NAMED]
     told = [f" {name!r} is no argument of it.{meant(name, known)}" for name in names]
     return "".join([".", *told]) if told else ""

@@ -113,6 +113,11 @@ def test_a_python_tool_says_itself_what_it_can_take_back(write_config) -> None:
             "options",
             "'regoin' is no argument of it. Did you mean region?",
         ),
+        (
+            'class: "made_with:Open"\n    options: {retries: 3}',
+            "options",
+            "missing a required argument: 'region'): they are handed to its __init__ by name\n",
+        ),
         ('class: "made_with:nothing"', "class", "is no class"),
         ('class: "made_with:Undoo"', "class", "made_with has no Undoo"),
         ('class: "made_with.Undo"', "class", "write module:Class"),
@@ -127,6 +132,7 @@ def test_a_python_tool_that_cannot_be_made_is_told_before_the_start(
     source = (
         "class Undo:\n    reversible = True\n    def __init__(self, region): ...\nnothing = 1\n"
         "class Kept: ...\nclass Half:\n    reversible = 'by hand'\n"
+        "class Open(Undo):\n    def __init__(self, region, **rest): ...\n"
     )
     path.with_name("made_with.py").write_text(source)
 
@@ -134,7 +140,7 @@ def test_a_python_tool_that_cannot_be_made_is_told_before_the_start(
         load_config(path)
 
     assert f"tools.send-email.{place}: " in str(refused.value)
-    assert words in str(refused.value)
+    assert words in f"{refused.value}\n"
 
 
 def test_reading_may_be_repeated_after_a_crash_and_nothing_else_may(config: Config) -> None:
