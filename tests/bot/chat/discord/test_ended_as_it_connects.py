@@ -38,6 +38,6 @@ async def test_the_bot_ends_although_the_gateway_lets_it_in_in_that_moment(
     monkeypatch.setattr(DiscordWebSocket, "from_client", classmethod(let_in))
     await stage.begins(connected=False)
     await supervising.wait()
-    await until(lambda: ending[0].done(), "the end of the client", 5.0)
+    await until(lambda: ending[0].done(), "the end of the client")
     stage.serving.cancel()
     await asyncio.wait({stage.serving})

@@ -77,3 +77,13 @@ async def test_a_stop_counts_whenever_it_was_typed(words: str) -> None:
         await delivered_again(slack, words)
         frozen = await slack.world.store.read(lambda tx: tx.flags.get("freeze"))
         assert frozen is not None or await state(slack) == "rejected"
+
+
+@pytest.mark.parametrize("words", ["retry p1", "settle p1 happened"])
+async def test_nothing_else_that_lets_a_proposal_go_on_counts_for_one_that_came_later(
+    words: str,
+) -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        await delivered_again(slack, words)
+        assert await slack.codes("p1") == ["stale_card"]
