@@ -131,6 +131,8 @@ class Spending(Protocol):
         """Sum by currency what this proposer's proposals count for, except the one of `but_id`.
 
         Open ones count however old they are, completed ones if they ended at or after `since_ms`.
+        One that came after `but_id` counts from its verdict on: before that, its own check counts
+        the earlier one, and not the other way round (ADR 0031).
         """
 
     def held(self, actor: str, proposal_id: str, ended_at_ms: int | None) -> Mapping[str, Decimal]:

@@ -26,7 +26,7 @@ class Facts:
 
     - `spent`: what the proposer's open and completed proposals of the last 24 h hold by currency,
       infinite if a row of it cannot be read (under `records.ANY_CURRENCY` if it may be of each),
-      this one left out
+      this one and later ones without a verdict left out
     - `evidence`: the recorded packets that the proposal names
     - `real_path`: follows links; returns the path unchanged if nothing can be looked at
     - `executing`: true for the check right before execution

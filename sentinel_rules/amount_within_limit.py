@@ -7,9 +7,10 @@ What it checks:
     it. Each must be positive, have a limit, and be within it alone, summed with its list, and
     summed with all others of its currency in whatever shape they stand; with what the agent's other
     proposals hold that are open or were completed in the last 24 hours, they must be within the
-    limit of the day. In both sums an amount that is exactly what one list beside it comes to counts
-    once, as the total of that list, and so do constraints that repeat what the parameters come to,
-    and `amount` beside `amount_minor` of the same value; `amount1` and `amount2` are two amounts.
+    limit of the day (a later one counts from its own verdict on). In both sums an amount that is
+    exactly what one list beside it comes to counts once, as the total of that list, and so do
+    constraints that repeat what the parameters come to, and `amount` beside `amount_minor` of the
+    same value; `amount1` and `amount2` are two amounts.
     A `transact` without an amount is missing one; so are numbers in a list named `items` or
     `amounts` that are not called an amount, where the tool transacts or an amount or a currency
     stands in or around the list, prices in such a list anywhere, and, where the tool transacts, any

@@ -34,7 +34,8 @@ class SpendingBook(Book):
 
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
         """Return the exact sums by currency of the proposer's open proposals and of those completed
-        since `since_ms`; the proposal `but_id` is left out."""
+        since `since_ms`; the proposal `but_id`, and what came after it and is not judged yet, are
+        left out."""
         self.desk.write_all_but(but_id)
         return _sums(self._all("spent", actor=actor, since_ms=since_ms, but_id=but_id))
 

@@ -30,8 +30,12 @@ class SpendingTable:
 
     def spent(self, actor: str, since_ms: int, but_id: str) -> Mapping[str, Decimal]:
         sums: defaultdict[str, Decimal] = defaultdict(Decimal)
+        came_after = False
         for spender, proposal_id, money in self._rows:
-            if spender == actor and proposal_id != but_id and self._holds(proposal_id, since_ms):
+            came_after |= proposal_id == but_id
+            if spender != actor or proposal_id == but_id or not self._holds(proposal_id, since_ms):
+                continue
+            if not (came_after and self._is_unjudged(proposal_id)):
                 sums[money.currency] += money.amount
         return dict(sums)
 
@@ -48,6 +52,10 @@ class SpendingTable:
             if (spender, of_id) == (actor, proposal_id):
                 sums[money.currency] += money.amount
         return dict(sums)
+
+    def _is_unjudged(self, proposal_id: str) -> bool:
+        proposal = self._proposals.get(proposal_id)
+        return proposal is not None and proposal.state is State.PENDING
 
     def _holds(self, proposal_id: str, since_ms: int) -> bool:
         proposal = self._proposals.get(proposal_id)

@@ -460,12 +460,21 @@ DELETE FROM spending WHERE proposal_id = :proposal_id AND at_ms = 92233720368547
 
 -- spent --
 -- The amounts of a proposer's open proposals and of those completed since a time; one proposal is
--- left out.
+-- left out. What came after that one counts once it was judged, and until then for itself alone.
 SELECT spending.currency, spending.amount FROM spending CROSS JOIN proposals
     ON proposals.proposal_id = spending.proposal_id
 WHERE spending.actor = :actor AND spending.at_ms >= :since_ms
     AND spending.proposal_id <> :but_id
-    AND proposals.state IN ('pending', 'sentinel_approved', 'executing', 'completed');
+    AND (
+        proposals.state IN ('sentinel_approved', 'executing', 'completed')
+        OR (proposals.state = 'pending' AND spending.number < coalesce(
+            (
+                SELECT min(own.number) FROM spending AS own
+                WHERE own.proposal_id = :but_id AND own.at_ms = 9223372036854775807
+            ),
+            9223372036854775807
+        ))
+    );
 
 -- add_use --
 -- Add one accepted evaluation.

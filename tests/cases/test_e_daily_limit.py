@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
 from decimal import Decimal
 
+import pytest
+
 from lifecycle.answers import Answer
-from tests.builders import REFUND
-from tests.world import World
+from lifecycle.checking.sentinel_run import Sentinel
+from lifecycle.sentinel import LoadedRule
+from tests.builders import REFUND, a_document
+from tests.world import World, rules_of
 
 
 async def refunds(world: World, order: int, amount: str = "9900.00", by: str = "leila") -> Answer:
@@ -133,3 +141,59 @@ async def test_E06_what_was_completed_counts_from_then_on_for_a_day(world: World
 
     assert "daily_limit" in codes(within)
     assert after.state == "sentinel_approved"
+
+
+class Slow:
+    """Keeps Sentinel waiting at the proposal `late`, from `asked` on until `go_on`."""
+
+    def __init__(self) -> None:
+        self.asked, self.go_on = threading.Event(), threading.Event()
+
+    def applies_to(self, proposal_id: str) -> bool:
+        if proposal_id == "late":
+            self.asked.set()
+            self.go_on.wait(30)
+        return True
+
+    async def put_in_force(self, world: World) -> None:
+        """Let the first rule wait so."""
+        rule, *others = rules_of(world.workflow.policy)
+        fields = {"applies_to": lambda _, document, facts: self.applies_to(document.proposal_id)}
+        odd = type("Odd", (type(rule.rule),), fields)(rule.options)
+        rules = [LoadedRule(odd, rule.level, rule.options), *others]
+        await world.workflow.adopt(world.workflow.policy, Sentinel(rules, limit_s=60.0))
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    """What it waits for comes at the end of the test in any case."""
+    slow = Slow()
+    yield slow
+    slow.go_on.set()
+
+
+async def test_E06_what_nobody_has_judged_yet_takes_no_approval_from_what_came_before_it(
+    world: World, slow: Slow
+) -> None:
+    """Ana approved the first refund, and it was rejected for a third one that was rejected too."""
+    await slow.put_in_force(world)
+    first = (await refunds(world, 1)).proposal_id or ""
+    await refunds(world, 2)
+    third = a_document(
+        REFUND,
+        proposal_id="late",
+        ts_ms=world.clock.now_ms(),
+        target=REFUND["target"] | {"resource_id": "order-3"},
+        parameters={"amount": "9900.00", "currency": "USD"},
+    )
+    leila = world.sender("leila")
+    sending = asyncio.create_task(world.workflow.submit(json.dumps(third).encode(), leila))
+    await asyncio.to_thread(slow.asked.wait, 30)
+    assert (await world.proposal("late")).state == "pending"
+
+    await world.workflow.approve(first, world.sender("ana"))
+    assert (await world.proposal(first)).permit_waits
+    slow.go_on.set()
+
+    assert codes(await sending) == {"daily_limit"}
+    assert (await world.proposal(first)).permit_waits

@@ -81,6 +81,30 @@ class BooksContract(InStore):
         assert later == {"EUR": Decimal("0.30"), "USD": Decimal("3")}
         assert await store.read(lambda tx: tx.spending.spent("ana", 0, "")) == {}
 
+    async def test_money_of_what_came_later_counts_once_it_was_judged(
+        self, store: ProposalStore
+    ) -> None:
+        amounts = {"earlier": "1", "me": "7", "later": "20", "approved": "300"}
+
+        def begins(tx: Transaction) -> None:
+            for name, amount in amounts.items():
+                tx.proposals.add(waiting(name))
+                tx.spending.add("leila", name, [Money("EUR", Decimal(amount))])
+
+        def approves(tx: Transaction) -> None:
+            seen = tx.proposals.get("approved")
+            assert seen is not None
+            assert tx.proposals.save(seen.but(version=2, state=State.SENTINEL_APPROVED), seen)
+
+        def sums(tx: Transaction) -> list[Decimal]:
+            names = (*amounts, "unknown")
+            return [tx.spending.spent("leila", NOW_MS, name)["EUR"] for name in names]
+
+        await store.write(begins)
+        await store.write(approves)
+
+        assert await store.read(sums) == [300, 301, 308, 28, 328]
+
     async def test_the_money_of_a_large_proposal_counts_for_a_day_from_its_end_as_any_other(
         self, store: ProposalStore
     ) -> None:
