@@ -16,9 +16,9 @@ _LAST_OF_PLANE_1: Final = 0x1FC00
 _TAGS_AND_SELECTORS: Final = range(0xE0000, 0xE1000)
 #: Default_Ignorable_Code_Point beside categories Cf and M: fillers, and code points kept free.
 _IGNORABLE: Final = (0x115F, 0x1160, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9))
-#: Fillers are ignorable by the standard, but a font that has them shows a blank. The space without
-#: width parts two words as well.
-FILLERS: Final = "\u115f\u1160\u200b\u3164\uffa0"
+#: Fillers are ignorable by the standard, but a font that has them shows a blank; so it is with the
+#: Mongolian vowel separator, once a space itself. The space without width parts two words as well.
+FILLERS: Final = "\u115f\u1160\u180e\u200b\u3164\uffa0"
 _BRAILLE_BLANK: Final = 0x2800
 #: Hyphens and dashes, which the eye does not tell apart.
 _DASHES: Final = (*range(0x2010, 0x2016), 0x2043, 0x2212, 0x30FC, 0xFE58)

@@ -111,6 +111,7 @@ def test_C05_styles_alone_make_no_phrase(body: str) -> None:
     [
         *("\u3164", "\uffa0", "\u115f\u1160", "&#12644;", "%E3%85%A4"),
         *("\u200b", "\u200b\u2060", "&ZeroWidthSpace;", "%E2%80%8B"),
+        *("\u180e", "&#6158;", "%E1%A0%8E"),
     ],
 )
 def test_C08_a_filler_that_shows_as_a_blank_is_one(blank: str) -> None:
