@@ -61,6 +61,21 @@ async def test_H03_what_was_done_while_the_bot_was_away_is_found_and_done_once(
     assert [row["reason"] for row in await discord_stage.audit("ignored")] == ["not_a_reviewer"]
 
 
+async def test_H03_a_cross_is_heard_before_a_check_mark_that_is_found_with_it(
+    discord_stage: DiscordStage,
+) -> None:
+    proposal_id = await discord_stage.proposes(PROD)
+    card = await discord_stage.card(proposal_id)
+    await discord_stage.ends()
+    discord_stage.server.reacts(ANA, card, TICK)
+    discord_stage.server.reacts(BEN, card, CROSS)
+    await discord_stage.begins()
+    await discord_stage.reaches(proposal_id, "rejected")
+    reviews = await discord_stage.reviews(proposal_id)
+    assert [(r.person, r.decision, r.found_late) for r in reviews] == [("ben", "reject", True)]
+    assert discord_stage.tool("production-deploy").calls == []
+
+
 async def test_H03_a_refused_cross_that_was_taken_off_and_is_found_again_is_another(
     discord_stage: DiscordStage,
 ) -> None:

@@ -99,6 +99,9 @@ async def test_H03_a_cross_is_heard_before_a_check_mark_that_is_found_with_it() 
         await slack.restarts()
         await slack.broadcast.catch_up()
         await slack.stands("p1", "rejected")
+        reviews = await slack.world.store.read(lambda tx: tx.reviews.of("p1"))
+        assert [(r.person, r.decision, r.found_late) for r in reviews] == [("ben", "reject", True)]
+        assert slack.world.tool("production-deploy").calls == []
 
 
 @pytest.mark.parametrize(

@@ -81,14 +81,26 @@ async def test_L02_nobody_commits_or_undoes_the_work_of_another(
     def unit(name: str, fails: bool) -> object:
         def run(tx: Transaction) -> None:
             submit(tx, name)
+            tx.proposals.count_waiting()  # by now it is in the transaction that both share
             if fails:
                 raise RuntimeError(name)
 
         return run
 
-    await asyncio.gather(
+    begun, go_on = threading.Event(), threading.Event()
+
+    def busy(_tx: Transaction) -> None:
+        begun.set()
+        go_on.wait(5)
+
+    first = asyncio.create_task(store.write(busy))
+    await asyncio.to_thread(begun.wait, 5)
+    both = asyncio.gather(
         store.write(unit("a", a_fails)), store.write(unit("b", b_fails)), return_exceptions=True
     )
+    await asyncio.sleep(0)  # both wait now, so that they are committed together
+    go_on.set()
+    await asyncio.gather(first, both)
 
     there = await store.read(lambda tx: tx.proposals.beginning_with("", 9))
     told = await store.read(lambda tx: tx.audit.exported(0, 9))
