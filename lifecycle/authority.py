@@ -106,7 +106,7 @@ def decide(
     if failed:
         ask = failed[0].code == "insufficient_justification"
         outcome = AuthorityOutcome.ASK if ask else AuthorityOutcome.DENY
-        return Decision(outcome, _told(failed, accepted.kind))
+        return Decision(outcome, _told(failed, accepted))
     rate = rate_of(tool, policy, proposer)
     wait_s = _wait_s(rate, uses, now_ms)
     within = _rate(rate, wait_s)
@@ -115,10 +115,10 @@ def decide(
     return Decision(AuthorityOutcome.ALLOW)
 
 
-def _told(failed: Sequence[Condition], kind: Kind) -> tuple[Fault, ...]:
-    """Return the failures as faults, with a remedy that this kind of document has room for."""
-    faults = tuple(each.fault() for each in failed)
-    if kind is not Kind.KERNEL_REQUEST:
+def _told(failed: Sequence[Condition], accepted: Accepted) -> tuple[Fault, ...]:
+    """Return the failures as faults, with the path and a remedy for this kind of document."""
+    faults = tuple(accepted.as_sent(each.fault()) for each in failed)
+    if accepted.kind is not Kind.KERNEL_REQUEST:
         return faults
     unjustified = "insufficient_justification"
     return tuple(replace(f, suggestion=_NO_ROOM) if f.code == unjustified else f for f in faults)

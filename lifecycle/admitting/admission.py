@@ -20,7 +20,7 @@ from lifecycle.errors import Fault, Refused
 from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import expire
 from lifecycle.first_gate import meaning
-from lifecycle.first_gate.gate import Accepted
+from lifecycle.first_gate.gate import Accepted, refused_as_sent
 from lifecycle.llm.ingest import EnvelopeRefused
 from lifecycle.llm.witness import kept_in_trail
 from lifecycle.moment import Moment
@@ -65,7 +65,7 @@ def admit(
         _meaning(tx, moment, accepted, sender)
         return _authorised(tx, moment, accepted, sender, raw)
     except Refused as error:
-        return refuse(tx, moment, error, sender, raw)
+        return refuse(tx, moment, refused_as_sent(error, accepted), sender, raw)
 
 
 def _expire_what_is_late(tx: Transaction, moment: Moment, accepted: Accepted) -> None:
@@ -81,6 +81,13 @@ def _expire_what_is_late(tx: Transaction, moment: Moment, accepted: Accepted) ->
 
 def dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Answer | None:
     """Say what `admit` would answer without a proposal; None if one would arise. Raises Refused."""
+    try:
+        return _dry_run(tx, moment, accepted, sender)
+    except Refused as error:
+        raise refused_as_sent(error, accepted) from None
+
+
+def _dry_run(tx: Transaction, moment: Moment, accepted: Accepted, sender: Sender) -> Answer | None:
     existing = same_document(tx, accepted, sender)
     if existing is not None:
         return as_known(existing, moment)

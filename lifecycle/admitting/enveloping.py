@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lifecycle.errors import Refused
+from lifecycle.errors import Fault, Refused
+from lifecycle.first_gate.as_sent import as_sent
 from lifecycle.first_gate.gate import Accepted, accept
 from lifecycle.first_gate.kind import Kind, kind_of, terms_of
 from lifecycle.first_gate.single_lines import control_character_faults
@@ -35,7 +36,8 @@ def accept_any(obj: Mapping[str, Any], policy: Policy) -> Accepted | Question:
     try:
         return _chosen(found, policy)
     except Refused as error:
-        placed = Refused([_placed(fault, found.key) for fault in error.faults], str(error))
+        place = _place_of(found)
+        placed = Refused([_placed(fault, place) for fault in error.faults], str(error))
         raise EnvelopeRefused(placed, of_unreadable(obj, placed)) from None
 
 
@@ -55,9 +57,12 @@ def _chosen(found: Chosen, policy: Policy) -> Accepted:
         "witness_record": dict(found.witness),
         "plan": mask_secrets(dict(found.plan)),  # no rule reads it, and people only see it masked
     }
-    return replace(accepted, kind=Kind.ENVELOPE, extra=extra)
+    return replace(accepted, kind=Kind.ENVELOPE, extra=extra, place=_place_of(found))
 
 
-def _placed(fault: Any, key: str) -> Any:
-    path = f"candidates.{key}" + (f".{fault.path}" if fault.path else "")
-    return replace(fault, path=path)
+def _place_of(found: Chosen) -> str:
+    return f"candidates.{found.key}"
+
+
+def _placed(fault: Fault, place: str) -> Fault:
+    return replace(fault, path=place) if not fault.path else as_sent(fault, Kind.ENVELOPE, place)

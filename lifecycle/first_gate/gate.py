@@ -13,6 +13,7 @@ from lifecycle.binding import binding_faults
 from lifecycle.canonical import canonical_bytes, digest_of, r3_document, s256
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault, Refused
+from lifecycle.first_gate.as_sent import as_sent, in_a_request
 from lifecycle.first_gate.digest_values import digest_faults
 from lifecycle.first_gate.kind import Kind, kind_of, of_envelope, of_kernel_request
 from lifecycle.first_gate.parameter_shapes import parameter_faults
@@ -36,26 +37,12 @@ from lifecycle.windows import rollback_fault, window_asked
 #: The vocabulary of the R3 document's operation: a tool by its name (seed 003).
 R3_VOCABULARY: Final = "urn:aauth:vocabulary:mcp"
 _MOST_FAULTS: Final = 32
-#: The names that fields of a Proposal have in a KernelRequest.
-_IN_A_REQUEST: Final = {
-    "proposal_id": "request_id",
-    "parameters": "params",
-    "evidence_bindings": "evidence",
-}
 #: Faults of a KernelRequest by their place, and the fields that nobody can judge then.
 _HIDES: Final = {
     "tool_call": frozenset({"action_type", "target"}),
     "tool_call.name": frozenset({"action_type", "target"}),
     "params": frozenset({"target", "parameters"}),
 }
-_ITS_ID: Final = (
-    "The target of a KernelRequest is its tool's own match and params.resource_id: write "
-    "params.resource_id, or send a Proposal, which names its target."
-)
-_ITS_TARGET: Final = (
-    "The target of a KernelRequest is its tool's own match, and this tool's does not say this: "
-    "send a Proposal, which names its target."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +52,8 @@ class Accepted:
     `canonical` are the bytes that are stored and served; `document` was read from them. `tier` is
     the effective tier, `window_s` the rollback window in seconds that counts (0: none), `quorum`
     how many must approve and `quorum_needs_people` that auto-approval cannot stand for it. `extra`
-    is what came beside the document: the plan and witness of an envelope.
+    is what came beside the document: the plan and witness of an envelope. `place` is the path of
+    the document in its envelope, empty if it came alone.
     """
 
     document: ProposalDocument
@@ -82,6 +70,17 @@ class Accepted:
     r3_s256: str
     kind: Kind = Kind.PROPOSAL
     extra: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+
+    def as_sent(self, fault: Fault) -> Fault:
+        """Return a fault of `document` with the path that its sender knows."""
+        return as_sent(fault, self.kind, self.place)
+
+
+def refused_as_sent(error: Refused, accepted: Accepted) -> Refused:
+    """Return the refusal of an accepted document with the paths that its sender knows."""
+    faults = map(accepted.as_sent, error.faults)
+    return Refused(faults, str(error), retry_after_s=error.retry_after_s)
 
 
 def accept(obj: Mapping[str, Any], policy: Policy) -> Accepted:
@@ -211,22 +210,12 @@ def _as_sent(faults: list[Fault], kind: Kind, of_request: list[Fault]) -> list[F
     if kind is not Kind.KERNEL_REQUEST:
         return faults
     hidden = frozenset[str]().union(*(_HIDES.get(fault.path, ()) for fault in of_request))
-    own = (_renamed(fault) for fault in faults if _field_of(fault) not in hidden)
+    own = (in_a_request(fault) for fault in faults if _field_of(fault) not in hidden)
     return sorted([*of_request, *own], key=_rank)
 
 
 def _field_of(fault: Fault) -> str:
     return fault.path.partition(".")[0].partition("[")[0]
-
-
-def _renamed(fault: Fault) -> Fault:
-    if fault.path.startswith("target."):
-        own = fault.path == "target.resource_id"
-        return replace(fault, suggestion=_ITS_ID if own else _ITS_TARGET)
-    for ours, theirs in _IN_A_REQUEST.items():
-        if fault.path == ours or fault.path.startswith((f"{ours}.", f"{ours}[")):
-            return replace(fault, path=theirs + fault.path[len(ours) :])
-    return fault
 
 
 def _accepted(
