@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from lifecycle.authority import roles_asked
 from lifecycle.policy import Agent, Person, Policy, ToolKind, ToolPolicy
 from lifecycle.tier import Tier
 
@@ -71,8 +72,9 @@ def _roles(policy: Policy, tools: Collection[ToolPolicy]) -> Iterator[str]:
     held = {role for each in proposers for role in each.roles}
     asked = {role for tool in tools for role in tool.roles or ()}
     for tool in tools:
-        if tool.roles is not None and not tool.roles & held:
-            yield f"Nobody may propose {tool.name}: no agent and no person has a role of its roles."
+        asks = roles_asked(tool)
+        if asks and not any(all(wanted & each.roles for wanted in asks) for each in proposers):
+            yield _unproposable(tool, asks)
         for role in sorted((tool.roles or frozenset()) - held - _ROLES):
             if meant := _slip(role, held | _ROLES):
                 yield f'{tool.name} asks for the role "{role}", which nobody has{meant}'
@@ -80,6 +82,16 @@ def _roles(policy: Policy, tools: Collection[ToolPolicy]) -> Iterator[str]:
         for role in sorted(each.roles - asked - _ROLES):
             if meant := _slip(role, asked | _ROLES):
                 yield f'Nothing asks for the role "{role}" of {each.id}{meant}'
+
+
+def _unproposable(tool: ToolPolicy, asks: Collection[frozenset[str]]) -> str:
+    nobody = f"Nobody may propose {tool.name}: no agent and no person has"
+    if tool.roles is not None:
+        return f"{nobody} a role of its roles."
+    wanted = " and ".join(f"the role {' or '.join(sorted(each))}" for each in asks)
+    what = f"tool of safety {tool.safety.value} and sensitivity {tool.sensitivity.value}"
+    remedy = f"give it to somebody, or write roles under {tool.name}."
+    return f"{nobody} {wanted}, which a {what} asks for: {remedy}"
 
 
 def _slip(word: str, known: Collection[str]) -> str:

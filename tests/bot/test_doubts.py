@@ -50,6 +50,27 @@ DOUBTS = {
 }
 
 
+def test_a_tool_whose_class_asks_for_roles_that_nobody_has_together_is_said(
+    write_config: Callable[..., Path],
+) -> None:
+    def told(sensitivity: str, roles: str) -> list[str]:
+        tool = f"  purge: {{tier: CONFIRM, action_type: delete, sensitivity: {sensitivity}, "
+        tool += 'kind: command, execute: ["true"]}'
+        who = ("    roles: [reader, writer]\n    owner", f"    roles: [{roles}]\n    owner")
+        return noted(write_config, (TRANSFER, f"{TRANSFER}\n{tool}"), who)
+
+    nobody = "Nobody may propose purge: no agent and no person has the role admin"
+    asks = "which a tool of safety destructive and sensitivity"
+    remedy = "asks for: give it to somebody, or write roles under purge."
+    also = "and the role admin or secrets_reader"
+
+    assert told("none", "writer, reader") == [f"{nobody}, {asks} none {remedy}"]
+    assert told("secrets", "writer, secrets_reader") == [
+        f"{nobody} {also}, {asks} secrets {remedy}"
+    ]
+    assert told("secrets", "writer, admin") == []
+
+
 @pytest.mark.parametrize(("change", "words"), DOUBTS.values(), ids=DOUBTS.keys())
 def test_a_slip_that_is_no_mistake_is_said_with_what_was_meant(
     write_config: Callable[..., Path], change: tuple[str, str], words: str

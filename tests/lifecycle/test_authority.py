@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.answers import AuthorityOutcome
-from lifecycle.authority import Decision, decide, explain, granted_rows, rate_of
+from lifecycle.authority import Decision, decide, explain, granted_rows, rate_of, roles_asked
 from lifecycle.first_gate.gate import Accepted, accept
 from lifecycle.policy import (
     ActionType,
@@ -64,6 +64,22 @@ def judged(
 )
 def test_a_class_asks_for_its_roles(safety: Safety, roles: tuple[str, ...], code: str) -> None:
     assert judged(a_wish(a_class(safety)), *roles).code == code
+
+
+@pytest.mark.parametrize("roles", [("writer",), ("admin",), ("secrets_reader",), ("deployer",), ()])
+@pytest.mark.parametrize("own", [None, frozenset({"deployer"}), frozenset()])
+@pytest.mark.parametrize("sensitivity", Sensitivity)
+@pytest.mark.parametrize("safety", Safety)
+def test_the_roles_that_are_said_to_be_asked_are_the_ones_that_are_judged(
+    safety: Safety,
+    sensitivity: Sensitivity,
+    own: frozenset[str] | None,
+    roles: tuple[str, ...],
+) -> None:
+    tool = a_class(safety, sensitivity=sensitivity, roles=own)
+    has_all = all(asked.intersection(roles) for asked in roles_asked(tool))
+
+    assert (judged(a_wish(tool), *roles, tenant="t").code != "missing_role") is has_all
 
 
 @pytest.mark.parametrize(
