@@ -21,6 +21,7 @@ from lifecycle.moment import Moment, is_moment, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import ActorKind
 from lifecycle.records import Message
+from lifecycle.text.folding import seen
 from lifecycle.text.masking import harmless, mask_secrets, mask_text
 
 _LONGEST_ANSWER: Final = 4_000
@@ -82,7 +83,7 @@ def answer_question(
         raise ReviewRefused("unknown_proposal", "No question has this id.")
     if not may_answer(moment, sender):
         raise ReviewRefused("not_a_reviewer", "Only a reviewer answers questions of agents.")
-    if not words.strip():
+    if not seen(words):  # signs that nobody sees say nothing
         raise ReviewRefused("reason_required", f"Write: answer {asked_id} <words>")
     if asked["answer"] is not None:
         raise ReviewRefused(

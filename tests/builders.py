@@ -30,6 +30,8 @@ from lifecycle.tier import TIER_POLICIES, Tier
 NOW_MS = 1_772_452_800_000
 DAY_MS = 86_400_000
 POLICY_DIGEST = "pol1_" + "0" * 64
+#: Words of which a reader sees nothing: zero width, braille blank, joiner, selector, filler, tag.
+UNSEEN = ("\u200b", "\u2800", "\u034f \ufe0f", "\u115f\u3164", "\U000e0041")
 
 LEILA = Identity(ActorKind.AGENT, "leila")
 NOUR = Identity(ActorKind.AGENT, "nour")

@@ -33,6 +33,7 @@ from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.quorum import may_approve
 from lifecycle.review import Decision
 from lifecycle.state import State
+from lifecycle.text.folding import seen
 from lifecycle.tier import Puller
 from lifecycle.verdicts.effective_terms import revoke_permit
 from lifecycle.verdicts.judge import may_orchestrate, opening_changes
@@ -259,7 +260,8 @@ def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
 
 
 def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
-    if proposal.verdict is not None and proposal.verdict.needs_reason and not act.reason.strip():
+    noted = proposal.verdict is not None and proposal.verdict.needs_reason
+    if noted and not seen(act.reason):  # signs that nobody sees say nothing
         raise ReviewRefused(
             "reason_required",
             "Sentinel noted something; say why it is right all the same: "

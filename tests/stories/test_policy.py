@@ -10,7 +10,7 @@ import pytest
 from lifecycle.policy import ApprovalClass, Level, RuleSettings
 from lifecycle.state import State
 from lifecycle.tier import Tier
-from tests.builders import MAIL, PROD, REFUND
+from tests.builders import MAIL, PROD, REFUND, UNSEEN
 from tests.world import World
 
 TOOL = "production-deploy"
@@ -171,6 +171,18 @@ async def test_a_soft_finding_asks_people_for_a_reason(world: World) -> None:
     assert mail.execution is not None
     assert mail.execution.windowed
     assert world.tool("send-email").verbs() == ["execute"]
+
+
+@pytest.mark.parametrize("reason", UNSEEN)
+async def test_a_reason_that_nobody_can_see_is_none(world: World, reason: str) -> None:
+    rules = dict(world.workflow.policy.rules)
+    rules["prohibited_content"] = RuleSettings(Level.SOFT, {"phrases": ["invoice"]})
+    await world.adopts(rules=rules)
+    await world.submits(MAIL, proposal_id="p1")
+
+    assert (await world.approves("ana", "p1", reason)).code == "reason_required"
+    assert world.tool("send-email").calls == []
+    assert (await world.approves("ana", "p1", f"{reason}Pat asked for it")).done
 
 
 async def the_permits(world: World) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lifecycle.answers import Answer
+from tests.builders import UNSEEN
 from tests.stories.test_plans import HINTS, an_envelope
 from tests.world import World
 
@@ -188,3 +189,15 @@ async def test_an_answer_that_is_cut_says_so_to_its_giver_and_to_the_agent(
     assert ("without its last 12 characters" in reply.words) is bool(left)
     assert ("… (12 more characters were cut off)" in kept) is bool(left)
     assert kept.count("y" * 4_000) == 1
+
+
+@pytest.mark.parametrize("words", UNSEEN)
+async def test_an_answer_that_nobody_can_see_leaves_the_question_open(
+    world: World, words: str
+) -> None:
+    asked = id_of(await asks(world, REFUND))
+
+    refused = await world.workflow.answer_question(asked, world.sender("ben"), words)
+
+    assert refused.code == "reason_required"
+    assert (await world.workflow.answer_question(asked, world.sender("ben"), "Yes, once.")).done

@@ -24,6 +24,7 @@ from lifecycle.heard import OVERDUE_MS
 from lifecycle.people.explaining import stopper_of
 from lifecycle.questions import asked_in, may_answer
 from lifecycle.records import Card
+from lifecycle.text.folding import seen
 from lifecycle.workflow import Workflow
 
 log = logging.getLogger("signoff.surfaces")
@@ -117,8 +118,9 @@ class Incoming:
         *,
         in_place: bool = True,
     ) -> Reply:
-        """Carry out a button of a card, by the same law as the emoji. Raises SurfaceFailed if the
-        card may not be written down yet."""
+        """Carry out a button of a card, by the same law as the emoji. A reason of which nobody sees
+        a word is none: words are awaited. Raises SurfaceFailed if the card may not be written down
+        yet."""
         if not in_place:
             await self._workflow.note_ignored("", sender, "wrong_place")
             return _ELSEWHERE
@@ -131,17 +133,18 @@ class Incoming:
                 known = as_known_now(self._workflow.policy, sender)
                 return await self._workflow.approve(card.proposal_id, known, reason, card=place)
             case Signal.STOP:
-                return await self._workflow.reject(card.proposal_id, sender, reason, card=place)
+                why = reason if seen(reason) else ""
+                return await self._workflow.reject(card.proposal_id, sender, why, card=place)
             case _:
                 assert_never(signal)
 
     async def replied(self, sender: Sender, message_id: str, words: str) -> Reply | None:
         """Take words under a card as the reason of the sender's bare ❌, or under a question as its
-        answer; return None if neither waits for the sender's words.
+        answer; return None if neither waits for the sender's words, or nobody sees a word.
 
         Raises SurfaceFailed if a ❌ was heard there that is not processed yet: it may be theirs.
         """
-        if not words.strip():
+        if not seen(words):
             return None
         card = await self.card(message_id)
         stopped = sender.identity is not None and self._is_being_stopped(card, message_id, sender)
