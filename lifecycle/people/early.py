@@ -21,6 +21,12 @@ from lifecycle.tier import Puller
 from lifecycle.verdicts.last_judged import judged_as_it_stands
 
 
+def may_end_early(proposal: Proposal) -> bool:
+    """Return whether it was opened by auto-approval, so that a ✅ may close its window."""
+    execution = proposal.execution
+    return execution is not None and execution.early and execution.windowed
+
+
 def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
     """Close the window now, if auto-approval opened the proposal; otherwise answer
     `already_decided`.
@@ -30,7 +36,7 @@ def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act
     means the approval and the whole window after it.
     """
     execution = proposal.execution
-    if execution is None or not execution.early or not execution.windowed or act.found_late:
+    if execution is None or not may_end_early(proposal) or act.found_late:
         return decided(tx, moment, act, proposal)
     if execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")

@@ -21,7 +21,7 @@ from lifecycle.people.acts import (
     review_of,
 )
 from lifecycle.people.as_judged import judged_by_now, seen_as_judged
-from lifecycle.people.early import complete_early
+from lifecycle.people.early import complete_early, may_end_early
 from lifecycle.people.overtaken import (
     heard_details,
     not_taken_back_since,
@@ -50,6 +50,8 @@ def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
     person = _approver(moment, proposal, act)
     _newly_given(tx, proposal, act)
     not_taken_back_since(tx, moment, proposal, act)
+    if proposal.state is State.EXECUTING and not may_end_early(proposal):
+        return decided(tx, moment, act, proposal)  # no reason, and no whole card, would help
     _fit_to_be_approved(tx, proposal, act)
     if proposal.state is State.EXECUTING:
         return complete_early(tx, moment, proposal, act)

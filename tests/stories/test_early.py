@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lifecycle.answers import CardPlace, Reply
+from lifecycle.policy import Level, RuleSettings
 from lifecycle.ports import ToolFailed, Transaction
 from lifecycle.proposal import Attention
 from lifecycle.records import Card
@@ -156,3 +157,18 @@ async def test_nobody_is_told_to_wait_for_a_tool_that_has_answered(
     assert "not answered yet" not in reply.words
     assert before.attention_why in reply.words
     assert await world.proposal("p1") == before
+
+
+@pytest.mark.parametrize("how", ["typed", "by emoji"])
+async def test_a_tick_that_can_end_nothing_early_is_asked_for_no_reason(
+    world: World, how: str
+) -> None:
+    """Ben has opened it; a reason of ana's would change nothing either."""
+    rules = dict(world.workflow.policy.rules)
+    rules["prohibited_content"] = RuleSettings(Level.SOFT, {"phrases": ["invoice"]})
+    await world.adopts(rules=rules)
+    await world.submits(MAIL)
+    await world.approves("ben", "p1", "Pat asked for this invoice")
+    assert (await world.proposal("p1")).state is State.EXECUTING
+
+    assert (await approves(world, how)).code == "already_decided"
