@@ -101,7 +101,12 @@ def turns_its_id(text: str) -> bool:
     reads as `pay-1`, so nobody knows which of the two was meant."""
     _, rest = typed(text)
     begin = len(text) - len(rest) + rest.index(split_id(rest)[0])
-    return any(sign in text[:begin] for sign in SIGNS)
+    return turning_signs(text[:begin]) != ""
+
+
+def turning_signs(text: str) -> str:
+    """Return the signs of a text that turn what is shown, and nothing else of it."""
+    return "".join(sign for sign in text if sign in SIGNS)
 
 
 def bare_id(given: str) -> str:

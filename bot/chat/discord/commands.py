@@ -16,7 +16,7 @@ import discord
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.help import COMMANDS
 from bot.chat.commands.replies import CommandReply
-from bot.chat.commands.typed import BLANK, typed
+from bot.chat.commands.typed import BLANK, turning_signs, typed
 from bot.chat.discord.files import attached, file_payload
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Outgoing, Rest
@@ -42,17 +42,20 @@ _WRITTEN: Final = frozenset(
 
 
 def command_text(content: str, me: int | None) -> str | None:
-    """Return what stands behind `!` or the bot's mention, exactly as typed; None without one."""
-    bare = content.lstrip(BLANK)
-    if bare.startswith(PREFIX):
-        return bare[len(PREFIX) :]
-    if me is None:
-        return None
-    found = re.search(rf"<@!?{me}>(?:\s*[:,])*", content)
+    """Return what stands behind `!` or the bot's mention, exactly as typed; None without one.
+
+    Both may stand there, and more than once. Signs before them that turn what is shown are kept:
+    they turn the id of the command, too.
+    """
+    mention = rf"<@!?{me}>(?:\s*[:,])*"
+    begins = re.escape(PREFIX) if me is None else f"{re.escape(PREFIX)}|{mention}"
+    led = re.match(rf"(?:[{BLANK}]*(?:{begins}))+", content)
+    if led is not None:
+        return turning_signs(led[0]) + content[led.end() :]
+    found = re.search(mention, content) if me is not None else None
     if found is None:
         return None
-    before, after = content[: found.start()].lstrip(BLANK).rstrip(), content[found.end() :]
-    return after if not before else f"{before} {after.strip()}"
+    return f"{content[: found.start()].rstrip()} {content[found.end() :].strip()}"
 
 
 def message_payload(

@@ -14,7 +14,7 @@ from typing import Any, Final
 from bot.chat.commands.commands import Commands
 from bot.chat.commands.help import COMMANDS
 from bot.chat.commands.replies import Attached, CommandReply
-from bot.chat.commands.typed import BLANK, typed
+from bot.chat.commands.typed import BLANK, turning_signs, typed
 from bot.chat.hearing.notes import EDITED, Notes
 from bot.chat.hearing.senders import as_known_now
 from bot.chat.hearing.shown import when_heard
@@ -54,11 +54,14 @@ class Said:
 
 
 def said(event: Mapping[str, Any], me: str) -> Said | None:
-    """Read an app_mention or message event; None if the bot is not spoken to."""
+    """Read an app_mention or message event; None if the bot is not spoken to.
+
+    Signs before the mention that turn what is shown are kept: they turn an id behind it, too.
+    """
     if event.get("subtype") not in _TYPED:
         return None
     found = re.match(
-        rf"[{BLANK}]*<@{re.escape(me)}(?:\|[^>]*)?>[\s:,]*", str(event.get("text", ""))
+        rf"(?:[{BLANK}]*<@{re.escape(me)}(?:\|[^>]*)?>[\s:,]*)+", str(event.get("text", ""))
     )
     if found is None or not event.get("ts"):
         return None
@@ -68,7 +71,7 @@ def said(event: Mapping[str, Any], me: str) -> Said | None:
         channel=str(event.get("channel", "")),
         ts=str(event["ts"]),
         thread_ts=str(event.get("thread_ts") or event["ts"]),
-        text=unescape(str(event["text"])[found.end() :]),
+        text=turning_signs(found[0]) + unescape(str(event["text"])[found.end() :]),
         files=tuple(event.get("files") or ()),
     )
 

@@ -28,6 +28,10 @@ def told(stage: DiscordStage, words: str) -> list[str]:
         f"<@{BOT}>, reject p1 because",
         f"<@{BOT}>: reject p1 because",
         f"\u200b<@{BOT}> reject p1 because",
+        "!!reject p1 because",
+        f"<@{BOT}> !reject p1 because",
+        f"!<@{BOT}> reject p1 because",
+        f"<@{BOT}> <@{BOT}>, reject p1 because",
     ],
 )
 async def test_a_stop_counts_whichever_blanks_are_typed_with_it(
@@ -125,3 +129,19 @@ async def test_whoever_is_not_understood_is_told_what_they_can_type_here(
 ) -> None:
     stage.server.says(ANA, typed)
     await until(lambda: told(stage, remedy), "the answer")
+
+
+@pytest.mark.parametrize("sign", "\u200f\u202e")
+@pytest.mark.parametrize(
+    "typed",
+    ["{}!approve 1-yap", f"{{}}<@{BOT}> approve 1-yap", f"{{}}approve <@{BOT}> 1-yap"],
+)
+async def test_nothing_goes_on_for_an_id_that_a_sign_before_the_whole_line_turns_around(
+    stage: DiscordStage, typed: str, sign: str
+) -> None:
+    await stage.proposes(PROD, proposal_id="1-yap")
+    stage.server.says(ANA, typed.format(sign))
+    await until(lambda: told(stage, "another id may be read there"), "the answer")
+    assert (await stage.proposal("1-yap")).state.value == "sentinel_approved"
+    stage.server.says(ANA, typed.format(sign).replace("approve", "reject") + " because")
+    assert (await stage.reaches("1-yap", "rejected")).explanation == "because"

@@ -134,3 +134,23 @@ async def test_what_slack_itself_writes_of_the_bot_is_not_answered() -> None:
         await slack.server.event(event | {"text": "ana added <@USIGNOFF>", "ts": ts})
         await slack.settles()
         assert slack.hints() == []
+
+
+async def test_a_stop_behind_two_mentions_counts() -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        await slack.server.says("UANA", f"<@USIGNOFF> {mention(slack, 'reject p1 because')}")
+        await slack.stands("p1", "rejected")
+
+
+@pytest.mark.parametrize("sign", "\u200f\u202e")
+async def test_nothing_goes_on_for_an_id_that_a_sign_before_the_mention_turns_around(
+    sign: str,
+) -> None:
+    async with on_slack() as slack:
+        await slack.proposes(PROD, proposal_id="1-yap")
+        await slack.server.says("UANA", sign + mention(slack, "approve 1-yap"))
+        await eventually(lambda: slack.said("another id may be read there"), "the answer")
+        assert (await slack.world.proposal("1-yap")).state.value == "sentinel_approved"
+        await slack.server.says("UANA", sign + mention(slack, "reject 1-yap because"))
+        await slack.stands("1-yap", "rejected")
