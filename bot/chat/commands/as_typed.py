@@ -34,8 +34,9 @@ _CODE: Final = r" \([a-z_]+\)\Z"
 _WRITTEN: Final = (
     rf"(?:(?<=Write: )|(?<=Say why: ))(?:{_ANY})\b"
     rf"|(?<= Did you mean )(?:{_ANY})(?=\? All of them: help{_CODE})"
-    rf"|(?<= All of them: )help(?={_CODE})|(?<='; see: )pending(?={_CODE})"
-    rf"|(?<=: `)pending(?=` lists those that wait\.{_CODE})"
+    rf"|(?<= All of them: )(?:help|rules)(?={_CODE})|(?<='; see: )pending(?={_CODE})"
+    r"|(?<=: `)pending(?=` lists those that wait\."
+    rf"(?: Of a longer id, \d+ characters are enough\.)?{_CODE})"
 )
 
 

@@ -48,6 +48,7 @@ def test_what_an_answer_quotes_of_others_stays_as_they_wrote_it() -> None:
         ),
         ("No proposal has the id 'p9'; see: /signoff pending", "unknown_proposal"),
         ("No such one: `/signoff pending` lists those that wait.", "unknown_proposal"),
+        ("There is no rule 'foo'. All of them: /signoff rules", "unknown_command"),
         ("Already decided by ana: All of them: help, see: pending", "already_decided"),
         ("Here the whole id is needed. Did you mean help?", "ambiguous_id"),
     ],

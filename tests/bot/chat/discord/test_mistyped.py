@@ -122,6 +122,11 @@ async def test_an_act_that_cannot_be_read_is_answered_and_leaves_a_row(
         ("!", "All of them: !help (unknown_command)"),
         ("!reject p9 so", "see: !pending (unknown_proposal)"),
         ("!show pppp", "`!pending\\` lists those that wait. (unknown_proposal)"),
+        (
+            "!show pp",
+            "`!pending\\` lists those that wait. Of a longer id, 4 characters are enough.",
+        ),
+        ("!rules foo", "All of them: !rules (unknown_command)"),
     ],
 )
 async def test_whoever_is_not_understood_is_told_what_they_can_type_here(
