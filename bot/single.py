@@ -24,6 +24,7 @@ from bot.quiet import Quiet
 from bot.storage import open_store
 from bot.storage.connection import CannotOpen
 from bot.storage.identity import check_brought_back, forget_name, known_of
+from bot.storage.one_file import refuse_other_name
 from bot.storage.opening import path_of
 from bot.storage.stop_lines import stops_in, stops_of
 from bot.surfaces_kept import served_names
@@ -129,6 +130,8 @@ async def _operated(
     beside = file is not None and file.exists()
     if file is not None and not beside:
         raise CannotOpen(f"{no_database(config)} Nothing was frozen or lifted.")
+    if file is not None and running_pid(config) is None:
+        refuse_other_name(file)
     store = await open_store(config.database, config.folder, beside=beside)
     try:
         await check_brought_back(store, file)  # writing there would make a mere copy look restored

@@ -21,6 +21,7 @@ from bot.storage.migrations import (
     reshaped,
 )
 from bot.storage.mounted import refuse_single_file
+from bot.storage.one_file import OneFile, refuse_other_name
 from bot.storage.place import Place
 from bot.storage.queries import PRAGMAS
 from bot.storage.reader import Readers
@@ -63,14 +64,18 @@ class SqliteStore:
         while a bot runs. Raises CannotOpen; AlreadyRunning if another process has the lock.
         """
         async with AsyncExitStack() as opened:
-            lock = None
+            lock, one_file = None, OneFile(path)
             if beside:
                 _must_exist(path)
             else:
                 lock = _locked(path)
                 opened.callback(lock.release)
+                refuse_other_name(path)
+                opened.callback(one_file.release)
             left_over = not beside and holds_something(path)
             connection = await _prepared(path, opened, beside=beside)
+            if not beside:
+                one_file.take()
             readers = await _readers(path, opened)
             writer = Writer(connection, Place(path), left_over=left_over)
             opened.push_async_callback(writer.close)
