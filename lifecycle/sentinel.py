@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar, Final, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from lifecycle.document import ProposalDocument
 from lifecycle.policy import Level, ToolPolicy
@@ -62,6 +62,15 @@ class RuleOptions(BaseModel):
     """The typed settings of a rule; subclasses name the keys, unknown keys stop the start."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @field_validator("*")
+    @classmethod
+    def _written(cls, value: Any) -> Any:
+        """Raise ValueError for null, as everywhere in the config: a freeze with an empty `tools`,
+        whose names somebody was to fill in, would be one of all tools."""
+        if value is None:
+            raise ValueError("nothing is written here; give it a value, or take the key out")
+        return value
 
 
 @dataclass(frozen=True, slots=True)

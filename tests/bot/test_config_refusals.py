@@ -115,7 +115,7 @@ ALLOWED = {
     ),
     "a freeze of all tools": (
         "freezes: []",
-        "freezes: [{from: 2026-12-24T00:00:00Z, until: 2026-12-27T00:00:00Z, tools: }]",
+        "freezes: [{from: 2026-12-24T00:00:00Z, until: 2026-12-27T00:00:00Z}]",
     ),
     "a target that is no host": ("[staging.shop.example]", "[eu-west/staging:2]"),
     "a sender on this machine": ("    effects: [email]", "    from: signoff@localhost"),

@@ -39,6 +39,12 @@ def freezes(**changes: Any) -> dict[str, Any]:
         ("change_window_open", freezes(), freezes(until="2026-12-27T00:00"), "offset, like 2026"),
         ("change_window_open", freezes(), freezes(until="soon"), "offset, like 2026"),
         (
+            "change_window_open",
+            freezes(tools=["send-email"]),
+            freezes(tools=None),
+            "nothing is written here",
+        ),
+        (
             "deploy_target_allowed",
             {"targets": {"staging-deploy": ["shop.example"]}},
             {"targets": {"staging-deploy": [" shop.example"]}},
