@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lifecycle import codes
 from lifecycle.agreeing.opened import stands_as_opened
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.rows import may_begin_as_told
@@ -248,11 +249,23 @@ def _outer_obstacle(tx: Transaction, moment: Moment, proposal: Proposal) -> str 
 
 
 def _wait(tx: Transaction, moment: Moment, proposal: Proposal, waiting: str) -> Proposal:
-    """Note what it waits for, when that changes and not at every look."""
+    """Note what it waits for, when that changes and not at every look.
+
+    A reason in the trail is a code; what has none is told in words.
+    """
     if proposal.waiting_for == waiting:
         return proposal
+    code = waiting if waiting in codes.ALL else None
+    details = {} if code else {"why": proposal.but(waiting_for=waiting).waits_for}
     return amend(
-        tx, moment, proposal, EventKind.WAITING, SENTINEL, reason=waiting, waiting_for=waiting
+        tx,
+        moment,
+        proposal,
+        EventKind.WAITING,
+        SENTINEL,
+        reason=code,
+        details=details,
+        waiting_for=waiting,
     )
 
 
