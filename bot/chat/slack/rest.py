@@ -166,13 +166,11 @@ class Rest:
         return str(found.get("permalink") or "") or None
 
     async def card_in(self, ts: str) -> str | None:
-        """Return which proposal's card a message looks like, or shows in words; None if it is none
-        or unread."""
+        """Return which proposal's card a message of ours looks like, or shows in words; None if it
+        is none or unread."""
         try:
             message = await self._found(ts)
         except SurfaceFailed:
-            return None
-        if message.get("user") != self.me:
             return None
         return card_in(message.get("blocks") or ()) or shown_in(str(message.get("text", "")))
 
