@@ -50,6 +50,12 @@ IN_TOOLS = {
         "tools.send-email",
         "send-email needs a kind (email, webhook, command, python, agent)",
     ),
+    "BLOCK tool without kind, with a key of one": (
+        "financial-transfer: {tier: BLOCK, action_type: transact}",
+        "financial-transfer: {tier: BLOCK, action_type: transact, url: https://bank.example/}",
+        "tools.financial-transfer.url",
+        "there is no such key",
+    ),
     "BLOCK tool re-tiered": (
         "financial-transfer: {tier: BLOCK, action_type: transact}",
         "financial-transfer: {tier: CONFIRM, action_type: transact, kind: agent}",

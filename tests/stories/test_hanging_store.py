@@ -182,3 +182,19 @@ def test_an_answer_is_no_all_clear_while_writes_fail(world: World) -> None:
         "The store does not answer s",
         "The store cannot be written",
     ]
+
+
+async def test_a_question_that_is_called_off_leaves_nothing_behind_that_waits_for_the_store(
+    world: World, disk: Unwritable
+) -> None:
+    """It waited for as long as the disk hung, at the end of the bot as well."""
+    before = asyncio.all_tasks()
+    asking = asyncio.create_task(ask_store.run_once(world.workflow))
+    await world.clock.run_for(1)
+    assert asyncio.all_tasks() - before - {asking}
+
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    await world.clock.run_for(0)
+
+    assert asyncio.all_tasks() == before

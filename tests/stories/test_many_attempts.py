@@ -8,6 +8,7 @@ import pytest
 
 from bot import views
 from bot.chat.commands.listing import trail_reply
+from bot.trail import _to_compare
 from lifecycle.event_kinds import EventKind
 from lifecycle.state import State
 from lifecycle.workflow import Workflow
@@ -75,6 +76,20 @@ async def test_verification_looks_at_attempts_too(world: World, forged: Any) -> 
 
     mine = [words for words in await named(world) if "its digest is not the one" in words]
     assert mine == ["its digest is not the one of entry 551"]
+
+
+async def test_of_attempts_whose_digest_is_another_verification_keeps_the_first_alone(
+    world: World, forged: Any
+) -> None:
+    """There may be more of them than fit into memory."""
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await attempts(world, proposal_id, 6)
+    forged("UPDATE audit SET digest = 'sha256:00' WHERE kind = 'ignored'")
+    row = await world.proposal(proposal_id)
+
+    compared = await world.store.read(lambda tx: _to_compare(tx, row))
+
+    assert [each.event.kind for each in compared].count(EventKind.IGNORED) == 1
 
 
 async def test_whoever_asks_for_a_trail_is_shown_the_newest_attempts_alone(world: World) -> None:

@@ -80,6 +80,20 @@ async def test_what_expired_while_it_waited_is_refused_as_over(world: World) -> 
     assert refused == ("V-PROP-010", "time_window.valid_until_ms")
 
 
+@pytest.mark.parametrize("off_ms", [-SKEW_MS, -SKEW_MS - 1])
+async def test_a_look_beforehand_at_what_waited_says_what_would_be_answered(
+    world: World, off_ms: int
+) -> None:
+    sender = replace(world.sender("leila"), heard_at_ms=world.clock.now_ms())
+    raw = json.dumps(a_document(MAIL, ts_ms=world.clock.now_ms() + off_ms)).encode()
+    world.clock.advance(HOUR_MS / 1000)
+
+    beforehand = await world.workflow.check(raw, sender)
+
+    assert beforehand.errors == (await world.workflow.submit(raw, sender)).errors
+    assert bool(beforehand.errors) == (off_ms < -SKEW_MS)
+
+
 async def test_what_did_not_wait_is_held_to_the_present(world: World) -> None:
     old_ms = world.clock.now_ms() - SKEW_MS - 1
     assert (await world.submits(ts_ms=old_ms)).reason == "implausible_time"

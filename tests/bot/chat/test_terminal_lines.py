@@ -38,6 +38,16 @@ async def test_a_file_is_filled_with_a_new_id_and_the_time(tmp_path: Path) -> No
     assert second["deduplicated"] is True
 
 
+async def test_a_file_may_be_named_on_the_line_behind_its_command(tmp_path: Path) -> None:
+    terminal = at_a_desk(tmp_path)
+    await terminal.client.run(TypedLines(b"leila: propose", b"", b"@mail.json", b"pending"))
+
+    printed = terminal.fresh()
+
+    assert json.loads(printed[0])["state"] == "sentinel_approved"
+    assert "1 pending" in printed
+
+
 async def test_a_missing_file_is_named_and_a_large_one_never_read(tmp_path: Path) -> None:
     terminal = at_a_desk(tmp_path)
     (tmp_path / "big.json").write_bytes(b" " * 300_000)

@@ -17,11 +17,11 @@ from lifecycle.canonical import s256
 from lifecycle.checking.rule_run import Workers
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.heard import HeardStop
-from lifecycle.proposal import Attention
+from lifecycle.proposal import ActorKind, Attention, Identity
 from lifecycle.verdict import PASSED
 from sentinel_rules import load_rules
 from tests.bot.intake.conftest import Outside, submitted
-from tests.builders import MAIL, PROD, a_document
+from tests.builders import MAIL, PROD, a_document, a_proposal
 from tests.lifecycle.laws import law
 from tests.stories.test_plans import an_envelope
 from tests.stories.test_questions import PLAN
@@ -48,6 +48,20 @@ async def test_an_agent_sees_only_its_own(outside: Outside, path: str) -> None:
         assert theirs.json() | {"proposal_id": ""} == nobodys.json() | {"proposal_id": ""}
         assert (await nour.delete("/v1/proposals/p1")).status_code == 404
         assert (await nour.get("/v1/proposals")).json() == {"proposals": [], "next_cursor": None}
+
+
+async def test_an_agent_does_not_see_what_a_person_of_the_same_name_proposed(
+    leila: httpx.AsyncClient, outside: Outside
+) -> None:
+    """A config may have named a person so before there was the agent."""
+    person = Identity(ActorKind.PERSON, "leila")
+    theirs = a_proposal(a_document(PROD, proposal_id="theirs"), actor=person)
+    await outside.world.store.write(lambda tx: tx.proposals.add(theirs))
+    await submitted(leila, MAIL)
+
+    listed = (await leila.get("/v1/proposals")).json()
+
+    assert [each["proposal_id"] for each in listed["proposals"]] == ["p1"]
 
 
 async def test_an_agent_sees_no_question_of_anothers(outside: Outside) -> None:

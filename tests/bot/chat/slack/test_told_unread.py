@@ -1,4 +1,4 @@
-"""Whose decision had no effect is told so, also if the store cannot say where the card is."""
+"""Whose decision had no effect is told so, and where the card is if it was given on an old one."""
 
 from __future__ import annotations
 
@@ -41,3 +41,15 @@ async def test_that_an_old_card_decides_nothing_is_told_while_the_store_cannot_b
         assert "an old one" in hint
         assert "It stands here" not in hint
         assert await slack.codes("p1") == ["stale_card"]
+
+
+async def test_whoever_decided_on_the_card_that_counts_is_not_sent_to_it() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UBEN", card.ts)
+        await slack.stands("p1", "completed")
+        await slack.server.reacts("UANA", card.ts, "x")
+        (hint,) = await eventually(slack.hints, "the note")
+        assert "It stands here" not in hint
+        assert slack.server.calls_of("chat.getPermalink") == []
+        assert await slack.codes("p1") == ["window_closed"]
