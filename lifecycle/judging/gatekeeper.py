@@ -135,9 +135,8 @@ class Gatekeeper:
             if look is None:
                 look = await self.world.store.read(partial(self._looked_up, proposal_id))
             (proposal, facts), look = look, None
-            if proposal is not None and _waits_to_begin(proposal) and not fits_its_digest(proposal):
-                moment = self.world.moment()
-                return await self.world.write(partial(_ended_unfit, moment, proposal_id))
+            if proposal is not None and _is_unfit(proposal):
+                return await self._ended_unfit(proposal_id)
             if proposal is None or facts is None:
                 return proposal
             verdict = await self._verdict(proposal, facts)
@@ -215,6 +214,8 @@ class Gatekeeper:
         """Judge, at most five times, until the verdict still holds in the unit that writes it."""
         opening = Opening(proposal)
         for _ in range(_FRESH_CHECKS):
+            if _is_unfit(proposal):
+                return Opening(await self._ended_unfit(proposal.proposal_id))
             checked = await self._verdict_on(proposal, facts)
             if checked is None:
                 return opening
@@ -226,6 +227,16 @@ class Gatekeeper:
                 return opening
             facts, proposal = None, opening.proposal
         return opening
+
+    async def _ended_unfit(self, proposal_id: str) -> Proposal:
+        """End a proposal whose row was changed behind our back, before any rule reads it."""
+        moment = self.world.moment()
+
+        def unit(tx: Transaction) -> Proposal:
+            fresh = existing(tx, proposal_id)
+            return digest_mismatch(tx, moment, fresh) if _is_unfit(fresh) else fresh
+
+        return await self.world.write(unit)
 
     async def _verdict_on(
         self, proposal: Proposal, facts: Facts | None
@@ -246,12 +257,10 @@ def _waits_to_begin(proposal: Proposal) -> bool:
     return proposal.state is State.SENTINEL_APPROVED and proposal.opener is not None
 
 
-def _ended_unfit(moment: Moment, proposal_id: str, tx: Transaction) -> Proposal:
-    """End a proposal whose row was changed behind our back, before any rule reads it."""
-    fresh = existing(tx, proposal_id)
-    if not _waits_to_begin(fresh) or fits_its_digest(fresh):
-        return fresh
-    return digest_mismatch(tx, moment, fresh)
+def _is_unfit(proposal: Proposal) -> bool:
+    """Return whether it waits to be judged or to begin, and its row was changed behind our back."""
+    waits = proposal.state is State.PENDING or _waits_to_begin(proposal)
+    return waits and not fits_its_digest(proposal)
 
 
 def _begun(

@@ -1,4 +1,4 @@
-"""A new policy comes between admission and verdict: what was settled at the gate is asked anew."""
+"""A new policy, or somebody who writes there, comes between admission and verdict."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lifecycle.tier import Tier
 from lifecycle.world import Law
 from sentinel_rules import load_rules
 from tests.builders import MAIL, a_document, a_tool
-from tests.stories.forging import problems
+from tests.stories.forging import problems, refused
 from tests.world import World
 
 NOTE = "take-note"
@@ -233,3 +233,25 @@ async def test_nobody_approves_what_has_left_the_config_before_it_is_checked_aga
     assert reply.code == "not_a_reviewer"
     assert await world.store.read(lambda tx: list(tx.reviews.of(proposal_id))) == []
     assert world.tool(NOTE).calls == []
+
+
+@pytest.mark.parametrize("tier", [Tier.AUTO, Tier.CONFIRM])
+@pytest.mark.parametrize("document", [b"no document", b"{}", None])
+async def test_what_somebody_wrote_over_before_its_verdict_is_ended_and_no_rule_reads_it(
+    on_disk: World,
+    monkeypatch: pytest.MonkeyPatch,
+    forged: Any,
+    document: bytes | None,
+    tier: Tier,
+) -> None:
+    """What was no document stayed pending, and people were asked about any other."""
+    await takes_notes(on_disk, tier)
+    await is_left_pending(on_disk, monkeypatch, "x")
+    other = (await on_disk.proposal("x")).document.replace(b"hello", b"hallo")
+    forged(f"UPDATE proposals SET document = X'{(document or other).hex()}'")
+
+    await on_disk.workflow.recover()
+    await on_disk.workflow.idle()
+
+    assert await on_disk.trail("x") == ["submitted", "reject"]
+    await refused(on_disk, "x", NOTE)
