@@ -231,9 +231,8 @@ class Adopter:
         opened = proposal.opener is not None
         return await of_approvers(self.world, proposal.proposal_id, only_certain=opened)
 
-    async def evidence_changed(self, evidence_id: str) -> int:
-        """Judge again what is open and names this evidence, and try what waited for it; return how
-        many open proposals name it."""
+    async def evidence_changed(self, evidence_id: str) -> None:
+        """Judge again what is open and names this evidence, and try what waited for it."""
         bound = await self.world.store.read(lambda tx: tx.proposals.bound_to(evidence_id, _ALL))
         ready: list[str] = []
         for proposal in bound:
@@ -244,7 +243,6 @@ class Adopter:
             if after is not None and _is_ready(after):
                 ready.append(proposal.proposal_id)
         await self._begun_if_heard(ready)
-        return len(bound)
 
     async def judge_evidence(self) -> int:
         """Judge again, once, by each packet that is recorded and not judged by; return how many."""

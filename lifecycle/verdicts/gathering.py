@@ -12,7 +12,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.records import EvidencePacket
 from lifecycle.sentinel import Facts
 
-DAY_MS = 86_400_000
+_DAY_MS = 86_400_000
 
 
 def gather(
@@ -23,7 +23,7 @@ def gather(
     real_path: Callable[[str], str],
     *,
     executing: bool,
-    started_in: str = "",
+    started_in: str,
 ) -> Facts:
     """Return the facts for one check of `proposal` under `tool`."""
     return Facts(
@@ -31,7 +31,7 @@ def gather(
         tool=tool,
         tier=proposal.tier,
         proposer=proposal.actor.id,
-        spent=tx.spending.spent(proposal.actor.id, moment.now_ms - DAY_MS, proposal.proposal_id),
+        spent=tx.spending.spent(proposal.actor.id, moment.now_ms - _DAY_MS, proposal.proposal_id),
         evidence=evidence_named(tx, proposal),
         real_path=real_path,
         executing=executing,
