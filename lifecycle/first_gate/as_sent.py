@@ -2,47 +2,82 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from lifecycle.errors import Fault
-from lifecycle.first_gate.kind import Kind
+from lifecycle.first_gate.kind import parameters_at
 
-#: The names that fields of a Proposal have in a KernelRequest.
-_IN_A_REQUEST: Final = {
-    "proposal_id": "request_id",
-    "parameters": "params",
-    "evidence_bindings": "evidence",
-}
-_ITS_ID: Final = (
-    "The target of a KernelRequest is its tool's own match and params.resource_id: write "
-    "params.resource_id, or send a Proposal, which names its target."
-)
+#: Fields of a Proposal that a KernelRequest has, too, under the same name.
+_THE_SAME: Final = frozenset({"ts_ms", "actor", "intent"})
+#: A field of a Proposal, and what of a path is below it.
+_FIELD: Final = re.compile(r"(\w*)(.*)", re.DOTALL)
+#: An entry of a list, and what of a path is below it.
+_ENTRY: Final = re.compile(r"\[(\d+)\](.*)", re.DOTALL)
 _ITS_TARGET: Final = (
     "The target of a KernelRequest is its tool's own match, and this tool's does not say this: "
     "send a Proposal, which names its target."
 )
 
 
-def as_sent(fault: Fault, kind: Kind, place: str) -> Fault:
+def as_sent(fault: Fault, place: str, request: Mapping[str, Any] | None) -> Fault:
     """Return a fault of a Proposal with its path in the document that was sent.
 
-    `place` is where in an envelope the Proposal stood (`candidates.<key>`). A fault without a path
-    is of no field, and has none afterwards.
+    `place` is where in an envelope the Proposal stood (`candidates.<key>`), `request` the
+    KernelRequest that it was made of. A fault without a path is of no field, and has none
+    afterwards.
     """
     if not fault.path:
         return fault
-    if kind is Kind.KERNEL_REQUEST:
-        return in_a_request(fault)
+    if request is not None:
+        return in_a_request(fault, request)
     return replace(fault, path=f"{place}.{fault.path}") if place else fault
 
 
-def in_a_request(fault: Fault) -> Fault:
-    """Return a fault of a Proposal that was made of a KernelRequest, in the request's own names."""
-    if fault.path.startswith("target."):
-        own = fault.path == "target.resource_id"
-        return replace(fault, suggestion=_ITS_ID if own else _ITS_TARGET)
-    for ours, theirs in _IN_A_REQUEST.items():
-        if fault.path == ours or fault.path.startswith((f"{ours}.", f"{ours}[")):
-            return replace(fault, path=theirs + fault.path[len(ours) :])
-    return fault
+def in_a_request(fault: Fault, request: Mapping[str, Any]) -> Fault:
+    """Return a fault of a Proposal that was made of a KernelRequest, in the request's own names.
+
+    It has no path if the request has no room for such a field: whoever added it would be refused.
+    """
+    found = _FIELD.fullmatch(fault.path)
+    name, below = found.groups() if found else ("", "")
+    if name == "target":
+        own = below == ".resource_id"
+        return replace(fault, suggestion=_its_id(request) if own else _ITS_TARGET)
+    if name in _THE_SAME:
+        return fault
+    return replace(fault, path=_path_of(name, below, request))
+
+
+def _path_of(name: str, below: str, request: Mapping[str, Any]) -> str:
+    match name:
+        case "proposal_id":
+            return f"request_id{below}"
+        case "parameters":
+            return f"{parameters_at(request)}{below}"
+        case "evidence_bindings":
+            return f"evidence{_of_evidence(below, request.get('evidence'))}"
+        case _:
+            return ""
+
+
+def _of_evidence(below: str, evidence: Any) -> str:
+    """Return the path below `evidence`, which may be one entry alone, and an entry its id alone."""
+    found = _ENTRY.fullmatch(below)
+    if found is None:
+        return below
+    index, of_entry = int(found[1]), found[2]
+    listed = isinstance(evidence, list)
+    entry = evidence[index] if listed else evidence
+    own = "" if isinstance(entry, str) else of_entry
+    return f"[{index}]{own}" if listed else own
+
+
+def _its_id(request: Mapping[str, Any]) -> str:
+    place = f"{parameters_at(request)}.resource_id"
+    return (
+        f"The target of a KernelRequest is its tool's own match and {place}: write {place}, or "
+        "send a Proposal, which names its target."
+    )

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from lifecycle.errors import Fault
+from lifecycle.first_gate.reading import MOST_FAULTS
 from lifecycle.paths import Parts, containers, dotted
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.text.field_names import ends_in, readings_of
@@ -17,7 +18,6 @@ from lifecycle.tier import Tier
 
 _KEYS: Final = frozenset({"s256", "excerpt", "media_type"})
 _S256: Final = re.compile(r"[A-Za-z0-9_-]{43}")
-_MOST_FAULTS: Final = 32
 _STRICT_TIERS: Final = frozenset({Tier.CONFIRM, Tier.BLOCK})
 #: Recipients, amounts and targets must be seen whole by people and rules.
 _SEEN_WHOLE: Final = frozenset(
@@ -57,7 +57,7 @@ def digest_faults(tool: ToolPolicy, tier: Tier, parameters: Mapping[str, Any]) -
         for parts, value in digests
         if (why := _why_not(tool, tier, parts, value, recipients))
     )
-    return list(islice(found, _MOST_FAULTS))
+    return list(islice(found, MOST_FAULTS))
 
 
 def _recipients(parameters: Mapping[str, Any]) -> frozenset[Parts]:

@@ -15,9 +15,9 @@ from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.as_sent import as_sent, in_a_request
 from lifecycle.first_gate.digest_values import digest_faults
-from lifecycle.first_gate.kind import Kind, kind_of, of_envelope, of_kernel_request
+from lifecycle.first_gate.kind import Kind, kind_of, of_kernel_request
 from lifecycle.first_gate.parameter_shapes import parameter_faults
-from lifecycle.first_gate.reading import parameters_within_limit
+from lifecycle.first_gate.reading import MOST_FAULTS, parameters_within_limit
 from lifecycle.first_gate.single_lines import control_character_faults
 from lifecycle.first_gate.structure import (
     choice_faults,
@@ -36,7 +36,6 @@ from lifecycle.windows import rollback_fault, window_asked
 
 #: The vocabulary of the R3 document's operation: a tool by its name (seed 003).
 R3_VOCABULARY: Final = "urn:aauth:vocabulary:mcp"
-_MOST_FAULTS: Final = 32
 #: Faults of a KernelRequest by their place, and the fields that nobody can judge then.
 _HIDES: Final = {
     "tool_call": frozenset({"action_type", "target"}),
@@ -53,7 +52,8 @@ class Accepted:
     the effective tier, `window_s` the rollback window in seconds that counts (0: none), `quorum`
     how many must approve and `quorum_needs_people` that auto-approval cannot stand for it. `extra`
     is what came beside the document: the plan and witness of an envelope. `place` is the path of
-    the document in its envelope, empty if it came alone.
+    the document in its envelope, empty if it came alone; `request` is the KernelRequest that it was
+    made of, if it was.
     """
 
     document: ProposalDocument
@@ -71,10 +71,11 @@ class Accepted:
     kind: Kind = Kind.PROPOSAL
     extra: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
+    request: Mapping[str, Any] | None = None
 
     def as_sent(self, fault: Fault) -> Fault:
         """Return a fault of `document` with the path that its sender knows."""
-        return as_sent(fault, self.kind, self.place)
+        return as_sent(fault, self.place, self.request)
 
 
 def refused_as_sent(error: Refused, accepted: Accepted) -> Refused:
@@ -87,8 +88,9 @@ def accept(obj: Mapping[str, Any], policy: Policy) -> Accepted:
     """Judge a parsed object and return the accepted proposal.
 
     Steps 2 (control characters, size of the parameters), 3 (kind) and 4 (structure) of design
-    section 4, each failing closed. Raises Refused with all faults of the first step that fails.
-    Pure: the same object gives the same bytes.
+    section 4, each failing closed. Raises Refused with all faults of the first step that fails,
+    and so for every envelope: `enveloping` opens these before. Pure: the same object gives the same
+    bytes.
     """
     fields = dict(obj)
     _refuse(_byte_faults(fields))
@@ -96,17 +98,18 @@ def accept(obj: Mapping[str, Any], policy: Policy) -> Accepted:
     proposal, of_request = _proposal_fields(fields, kind, policy)
     canonical, judged = _canonical(proposal)
     document, tool, faults = _structure(canonical, judged, kind, policy)
-    _refuse(_as_sent(faults, kind, of_request))
+    request = fields if kind is Kind.KERNEL_REQUEST else None
+    _refuse(_as_sent(faults, request, of_request))
     if document is None or tool is None:
         raise AssertionError("no fault, and yet nothing that could be accepted")
     if tool.tier is not configured_tier(tool):
         tool = replace(tool, tier=configured_tier(tool))
-    return _accepted(document, canonical, tool, kind)
+    return replace(_accepted(document, canonical, tool, kind), request=request)
 
 
 def _refuse(faults: list[Fault]) -> None:
     if faults:
-        raise Refused(faults[:_MOST_FAULTS])
+        raise Refused(faults[:MOST_FAULTS])
 
 
 def _byte_faults(fields: Mapping[str, Any]) -> list[Fault]:
@@ -132,13 +135,10 @@ def _proposal_fields(
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Return the fields of the Proposal, and the faults of a KernelRequest itself."""
     match kind:
-        case Kind.PROPOSAL:
-            return fields, []
         case Kind.KERNEL_REQUEST:
             return of_kernel_request(fields, policy)
-        case Kind.ENVELOPE:
-            _canonical(fields)  # refused here if not: a witness needs the canonical form
-            return of_envelope(fields, policy), []
+        case Kind.PROPOSAL | Kind.ENVELOPE:  # no field of an envelope is one of a Proposal
+            return fields, []
         case _:
             assert_never(kind)
 
@@ -175,8 +175,8 @@ def _structure(
     if kind is Kind.PROPOSAL:
         faults += intent_faults(fields)
     faults += unfit
-    faults += islice(identifier_faults(fields), _MOST_FAULTS)
-    faults += islice(choice_faults(fields), _MOST_FAULTS)
+    faults += islice(identifier_faults(fields), MOST_FAULTS)
+    faults += islice(choice_faults(fields), MOST_FAULTS)
     faults += binding_faults(fields, policy.digest)
     if tool is not None:
         faults += _tool_faults(tool, fields, document)
@@ -205,12 +205,14 @@ def _tool_faults(
     yield from (f for f in parameter_faults(tool, parameters) if f.path not in refused)
 
 
-def _as_sent(faults: list[Fault], kind: Kind, of_request: list[Fault]) -> list[Fault]:
+def _as_sent(
+    faults: list[Fault], request: Mapping[str, Any] | None, of_request: list[Fault]
+) -> list[Fault]:
     """Return all faults of step 4 with the names that the sender used, the V-PROP rules first."""
-    if kind is not Kind.KERNEL_REQUEST:
+    if request is None:
         return faults
     hidden = frozenset[str]().union(*(_HIDES.get(fault.path, ()) for fault in of_request))
-    own = (in_a_request(fault) for fault in faults if _field_of(fault) not in hidden)
+    own = (in_a_request(fault, request) for fault in faults if _field_of(fault) not in hidden)
     return sorted([*of_request, *own], key=_rank)
 
 

@@ -7,8 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from lifecycle.errors import Fault, Refused
-from lifecycle.llm.ingest import Chosen, ingest
-from lifecycle.llm.normalizer import Terms, our_terms
+from lifecycle.first_gate.reading import MOST_FAULTS
 from lifecycle.nearest import meant
 from lifecycle.paths import Parts, dotted
 from lifecycle.policy import Policy, ToolPolicy
@@ -23,7 +22,8 @@ _REQUEST_FIELDS: Final = frozenset(
     {"request_id", "ts_ms", "actor", "intent", "tool_call", "params", "evidence"}
 )
 _CALL_FIELDS: Final = frozenset({"name", "params"})
-_MOST_FAULTS: Final = 32
+#: Where the older form of a KernelRequest has its parameters.
+_INSIDE: Final = "tool_call.params"
 #: Fields of a KernelRequest and the Proposal's field that each becomes.
 _RENAMED: Final = {
     "request_id": "proposal_id",
@@ -75,32 +75,6 @@ def _signs(obj: Mapping[str, Any]) -> list[Kind]:
     return [kind for kind, there in signs if there]
 
 
-def of_envelope(obj: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
-    """Return the one proposal that an instruction envelope of seed 001 yields.
-
-    Raises EnvelopeRefused, and Refused (`unknown_kind`) for a refinement plan: that is a question
-    and no proposal.
-    """
-    found = ingest(obj, terms_of(policy))
-    if isinstance(found, Chosen):
-        return dict(found.fields)
-    raise Refused(
-        [
-            Fault(
-                "unknown_kind",
-                required="an envelope that yields a Proposal",
-                actual="a refinement plan",
-                suggestion="A refinement plan is a question to people; nothing executes it.",
-            )
-        ]
-    )
-
-
-def terms_of(policy: Policy) -> Terms:
-    """Return the terms under which plans are checked here: our normaliser, the policy in force."""
-    return our_terms(policy.digest, frozenset(policy.rules))
-
-
 def of_kernel_request(obj: Mapping[str, Any], policy: Policy) -> tuple[dict[str, Any], list[Fault]]:
     """Return the Proposal that a KernelRequest means, by the table of seed 000, and the faults of
     the request itself: fields that it does not have, a call that names no tool or an unknown one,
@@ -130,7 +104,7 @@ def _stray_fields(obj: Mapping[str, Any]) -> list[Fault]:
     stray: list[tuple[Parts, frozenset[str]]]
     stray = [((key,), _REQUEST_FIELDS) for key in obj if key not in _REQUEST_FIELDS]
     stray += [(("tool_call", key), _CALL_FIELDS) for key in inner if key not in _CALL_FIELDS]
-    return [_stray(parts, known) for parts, known in stray[:_MOST_FAULTS]]
+    return [_stray(parts, known) for parts, known in stray[:MOST_FAULTS]]
 
 
 def _stray(parts: Parts, known: frozenset[str]) -> Fault:
@@ -174,13 +148,9 @@ def unknown_tool(name: Any, policy: Policy, path: str) -> Fault:
 
 def _parameters(obj: Mapping[str, Any]) -> tuple[Any, Fault | None]:
     """Return the parameters; the older form repeats them inside the tool call."""
-    call = obj.get("tool_call")
-    inner = call.get("params") if isinstance(call, Mapping) else None
-    outer = obj.get("params")
-    if not inner or inner == outer:
-        return (outer if "params" in obj else inner), None
-    if not outer:
-        return inner, None
+    inner, outer = _inner_parameters(obj), obj.get("params")
+    if not (inner and outer) or inner == outer:
+        return (inner if parameters_at(obj) == _INSIDE else outer), None
     return outer, Fault(
         "V-PROP-006",
         "params",
@@ -188,6 +158,18 @@ def _parameters(obj: Mapping[str, Any]) -> tuple[Any, Fault | None]:
         actual="two different sets of parameters",
         suggestion="Send the parameters once, under params.",
     )
+
+
+def parameters_at(obj: Mapping[str, Any]) -> str:
+    """Return the path at which a KernelRequest holds the parameters that count, or should."""
+    inner = _inner_parameters(obj)
+    inside = not obj["params"] and bool(inner) if "params" in obj else inner is not None
+    return _INSIDE if inside else "params"
+
+
+def _inner_parameters(obj: Mapping[str, Any]) -> Any:
+    call = obj.get("tool_call")
+    return call.get("params") if isinstance(call, Mapping) else None
 
 
 def _target(tool: ToolPolicy, parameters: Any) -> dict[str, Any]:

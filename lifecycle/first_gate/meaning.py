@@ -10,6 +10,7 @@ from typing import Final
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault
 from lifecycle.first_gate.gate import Accepted
+from lifecycle.first_gate.reading import MOST_FAULTS
 from lifecycle.policy import ApprovalClass, Policy
 from lifecycle.quorum import approval_class_of, eligible, within_reach
 from lifecycle.records import EvidencePacket
@@ -18,7 +19,6 @@ EvidenceOf = Callable[[str], EvidencePacket | None]
 
 _RULE: Final = "preconditions_hold"
 _DEFAULT_FRESHNESS_S: Final = 300
-_MOST_FAULTS: Final = 32
 
 
 def meaning_faults(
@@ -42,7 +42,7 @@ def meaning_faults(
         _evidence_faults(document, policy, now_ms, evidence_of),
         _quorum_faults(accepted, policy),
     )
-    return tuple(islice(found, _MOST_FAULTS))
+    return tuple(islice(found, MOST_FAULTS))
 
 
 def _time_faults(
@@ -195,8 +195,8 @@ def _out_of_reach(accepted: Accepted, policy: Policy) -> Iterator[Fault]:
     yield Fault(
         "V-PROP-014",
         "approval_class",
-        required=f"{quorum} people who may approve",
-        actual=f"{people} people",
+        required=f"{quorum} who may approve",
+        actual=f"{people} who may",
         suggestion=f"Too few people may approve what {tool.name} does: ask the operator to add "
         f"some to the group {tool.reviewers}.",
     )

@@ -20,11 +20,10 @@ from lifecycle.canonical import canonical_bytes
 from lifecycle.errors import Fault
 from lifecycle.first_gate.multiples import multiple_of
 from lifecycle.first_gate.parameter_words import fault_of
+from lifecycle.first_gate.reading import MOST_FAULTS
 from lifecycle.nearest import meant
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.text.patterns import BadPattern, compiled
-
-_MOST_FAULTS: Final = 32
 
 _ADDRESSES: Final = {
     "description": "an address or a list of addresses",
@@ -252,7 +251,7 @@ def parameter_faults(tool: ToolPolicy, parameters: Mapping[str, Any]) -> list[Fa
     if tool.parameters is not None:
         shapes.append(tool.parameters)
     found = (fault for shape in shapes for fault in _broken(shape, parameters))
-    return list(islice(found, _MOST_FAULTS))
+    return list(islice(found, MOST_FAULTS))
 
 
 def _broken(shape: Mapping[str, Any], parameters: Mapping[str, Any]) -> Iterator[Fault]:

@@ -10,12 +10,12 @@ from typing import Any, Final
 import orjson
 
 from lifecycle.errors import Fault
+from lifecycle.first_gate.reading import MOST_FAULTS
 from lifecycle.paths import Parts, containers, dotted, entries
 from lifecycle.text.field_names import readings_of
 
 #: C0, DEL, C1 (with U+0085) and the two separators that many readers take for the end of a line.
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_MOST_FAULTS: Final = 32
 _COMMUNICATE: Final = "communicate"
 
 
@@ -53,7 +53,7 @@ def control_character_faults(document: Mapping[str, Any]) -> tuple[Fault, ...]:
     """
     if _has_none(document):
         return ()
-    return tuple(islice(_faults_in(dict(document)), _MOST_FAULTS))
+    return tuple(islice(_faults_in(dict(document)), MOST_FAULTS))
 
 
 def _has_none(document: Mapping[str, Any]) -> bool:

@@ -19,7 +19,8 @@ from lifecycle.document import (
     Target,
     TimeWindow,
 )
-from lifecycle.errors import Fault
+from lifecycle.errors import Fault, Refused
+from lifecycle.first_gate.reading import MOST_FAULTS
 from lifecycle.nearest import meant
 from lifecycle.paths import dotted
 from lifecycle.policy import ActionType
@@ -28,6 +29,7 @@ from lifecycle.text.secrets_found import find_secrets
 #: An id that can be written on a card, in a command, in an address and as a file name; dots alone
 #: would name another place in the last two.
 IDENTIFIER: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9._-]{1,64}")
+_OTHER: Final = re.compile(r"[^A-Za-z0-9._-]")
 OPERATORS: Final = ("eq", "ne", "gt", "lt", "contains", "matches")
 BINDING_TYPES: Final = ("precondition", "context", "attestation")
 
@@ -86,11 +88,12 @@ def document_of(
 ) -> tuple[ProposalDocument | None, list[Fault]]:
     """Return the typed document and no faults, or None and the faults of its types.
 
-    `fields` is the same document, parsed; faults name only the kinds of its values.
+    `fields` is the same document, parsed; faults name only the kinds of its values. Raises Refused
+    if it has too many unknown fields: nothing else of it is judged then.
     """
     strange = [key for key in fields if key not in _FIELDS]
     if len(strange) > _MOST_NAMED:  # thousands of them would only cost time to tell
-        return None, [unknown_field((key,)) for key in strange[:_MOST_NAMED]]
+        raise Refused(unknown_field((key,)) for key in strange[:MOST_FAULTS])
     try:
         return ProposalDocument.model_validate_json(canonical), []
     except ValidationError as error:
@@ -205,7 +208,7 @@ def identifier_faults(fields: Mapping[str, Any]) -> Iterator[Fault]:
 def _misnamed(value: str) -> str:
     if not value.strip("."):
         return "dots alone" if value else "empty"
-    return f"{len(value)} characters, others among them"
+    return f"{len(value)} characters{', others among them' if _OTHER.search(value) else ''}"
 
 
 def _identifiers(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

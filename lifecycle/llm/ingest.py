@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,10 +15,12 @@ from lifecycle.llm.envelope import PLAN_KEYS, Envelope, read_envelope, refused
 from lifecycle.llm.normalizer import MOST_CANDIDATES, Terms
 from lifecycle.llm.obligations import Discharge, discharge
 from lifecycle.llm.plan import Plan, PlanKind
-from lifecycle.llm.routing import UNROUTABLE, Decision, Unknown, classify, decide
+from lifecycle.llm.routing import UNROUTABLE, Decision, classify, decide
 from lifecycle.nearest import meant
+from lifecycle.paths import dotted
 
 _HINT: Final = "hint:"
+_DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
 _FIELDS: Final = frozenset(
     {
         *("schema", "intent", "scope", "normalizerId", "policyDigest", "requestedChecks"),
@@ -54,6 +57,12 @@ class Question:
     plan: Mapping[str, Any]
     digest: str
     witness: Mapping[str, Any]
+
+
+def place_of(key: str) -> str:
+    """Return the path of the candidate under this key: a digest stands in it as it is, a key that
+    is long or unusual as in every path."""
+    return f"candidates.{key}" if _DIGEST.fullmatch(key) else dotted(("candidates", key))
 
 
 def ingest(raw: Mapping[str, Any], terms: Terms) -> Chosen | Question:
@@ -107,11 +116,11 @@ def _decided(raw: Mapping[str, Any], envelope: Envelope, terms: Terms) -> Chosen
         raise refused("proposal_invalid_shape", "proposal", "a plan")
     candidates = _candidates(raw, plan)
     found = discharge(plan, terms.normalizer)
-    classification = classify(plan, envelope.instruction_type, ())
+    classification = classify(plan, envelope.instruction_type)
     # Not what the envelope allows itself: this intake has no route for the unknown.
     decision = decide(classification, found, allow_unknown=False)
     record = witness.accept_or_reject(raw, envelope, classification, found, decision)
-    if isinstance(classification, Unknown) or not decision.accepted:
+    if not decision.accepted:
         raise EnvelopeRefused(_undischarged(found, decision), record)
     shown = {"kind": plan.kind.value, "intent": envelope.intent, "steps": list(plan.steps)}
     if plan.kind is PlanKind.REFINEMENT:
@@ -145,7 +154,7 @@ def _candidates(raw: Mapping[str, Any], plan: Plan) -> dict[str, _Candidate]:
     found: dict[str, _Candidate] = {}
     for key, fields in sent.items():
         if not isinstance(fields, Mapping):
-            raise refused("proposal_invalid_step", f"candidates.{key}", "a Proposal")
+            raise refused("proposal_invalid_step", place_of(str(key)), "a Proposal")
         found[_digest(fields, key)] = _Candidate(str(key), fields)
     astray = {ref for ref in plan.candidate_refs if not _is_known(ref, plan, found)}
     if astray:
@@ -183,9 +192,8 @@ def _digest(fields: Mapping[str, Any], key: Any) -> str:
     try:
         return digest_of(canonical_bytes(fields))
     except ValueError:
-        raise refused(
-            "proposal_invalid_step", f"candidates.{key}", "values that JSON can carry exactly"
-        ) from None
+        required = "values that JSON can carry exactly"
+        raise refused("proposal_invalid_step", place_of(str(key)), required) from None
 
 
 def _yielded(plan: Plan, candidates: Mapping[str, _Candidate]) -> str:

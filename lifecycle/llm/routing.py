@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,23 +64,12 @@ class Decision:
         }
 
 
-def classify(
-    plan: Plan | None, instruction_type: str | None, known: Iterable[str]
-) -> Classification:
-    """Return the route of an instruction: by its plan, or without one by a type that is `known`.
-
-    A type that contradicts the plan, or that is not known, gives Unknown.
-    """
-    by_plan = f"proposal.{plan.kind.value}" if plan is not None else None
-    if instruction_type is None:
-        return Typed(by_plan) if by_plan else Unknown("no_plan_and_no_type")
-    if by_plan is None:
-        types = frozenset(known)
-        return Typed(instruction_type) if instruction_type in types else Unknown(_UNSUPPORTED)
-    return Typed(by_plan) if instruction_type == by_plan else Unknown(_UNSUPPORTED)
-
-
-_UNSUPPORTED = "unsupported_instruction_type"
+def classify(plan: Plan, instruction_type: str | None) -> Classification:
+    """Return the route of an instruction, by its plan; a type that contradicts it gives Unknown."""
+    by_plan = f"proposal.{plan.kind.value}"
+    if instruction_type in (None, by_plan):
+        return Typed(by_plan)
+    return Unknown("unsupported_instruction_type")
 
 
 def decide(

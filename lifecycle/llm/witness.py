@@ -32,12 +32,12 @@ def accept_or_reject(
     raw: Mapping[str, Any],
     envelope: Envelope,
     classification: Classification,
-    discharged: Discharge | None,
+    discharged: Discharge,
     decision: Decision,
 ) -> dict[str, Any]:
     """Return the witness of an envelope that could be read."""
     failures = decision.failure_classes
-    ingest = ingest_of(envelope.plan, discharged) if envelope.plan and discharged else None
+    ingest = _ingest_of(envelope.plan, discharged) if envelope.plan else None
     return _identified(
         {
             "instructionDigest": instruction_digest(raw),
@@ -89,7 +89,7 @@ def kept_in_trail(record: Mapping[str, Any]) -> dict[str, Any]:
     return kept | {"tokenPath": place, "leftOut": {"bytes": bytes_of_it}}
 
 
-def ingest_of(plan: Plan, discharged: Discharge) -> dict[str, Any]:
+def _ingest_of(plan: Plan, discharged: Discharge) -> dict[str, Any]:
     """Return what a witness says of the plan itself."""
     return {
         "state": "typed",

@@ -82,7 +82,7 @@ def _details(document: ProposalDocument) -> list[str]:
     shown = {*_CONTENT, *_RECIPIENTS}
     rest = [key for key in document.parameters if key not in shown]
     lines = _lines(document.parameters, tuple(rest[:_MOST_LINES]))
-    if len(rest) > _MOST_LINES - 1:
+    if len(rest) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"… and {len(rest) - _MOST_LINES + 1} more parameters"]
     return lines
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.gate import Accepted, accept
 from lifecycle.tier import Tier
 from tests.builders import MAIL, a_document
-from tests.lifecycle.at_the_gate import POLICY
+from tests.lifecycle.at_the_gate import POLICY, faults_of
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | st.text(max_size=8)
@@ -64,3 +65,15 @@ def test_the_gate_is_deterministic_and_never_loosens(
     assert first.tier in (Tier.PROPOSE, Tier.CONFIRM)
     assert first.quorum >= 1
     assert first.window_s >= 900
+
+
+@pytest.mark.parametrize("tool", [MAIL["tool"], None])
+@pytest.mark.parametrize("part", ["target", "action_type", "task_id"])
+@pytest.mark.parametrize("value", [None, 5, {}, []])
+def test_thousands_of_unknown_fields_are_refused_with_the_first_whatever_else_is_wrong(
+    part: str, value: Any, tool: str | None
+) -> None:
+    """The tool was compared with a target that nobody had judged, and the gate failed."""
+    many = {f"x{number:04}": 1 for number in range(5_000)}
+    faults = faults_of(a_document(**{part: value}, tool=tool) | many)
+    assert faults == [("unknown_field", f"x{number:04}") for number in range(32)]

@@ -90,3 +90,18 @@ def test_the_schema_knows_no_step_of_a_path_either() -> None:
 )
 def test_ids_of_honest_programs_stay(value: str) -> None:
     assert list(identifier_faults({"proposal_id": value, "task_id": value})) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("a" * 65, "65 characters"),
+        ("a b", "3 characters, others among them"),
+        ("a " * 40, "80 characters, others among them"),
+    ],
+)
+def test_an_id_that_is_only_too_long_is_not_said_to_hold_other_characters(
+    value: str, said: str
+) -> None:
+    (fault,) = identifier_faults({"task_id": value})
+    assert fault.actual == said

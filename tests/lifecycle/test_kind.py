@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lifecycle.authority import decide
-from lifecycle.errors import Refused
+from lifecycle.errors import Fault, Refused
 from lifecycle.first_gate.gate import accept
-from lifecycle.first_gate.kind import Kind, kind_of, of_envelope, of_kernel_request
+from lifecycle.first_gate.kind import Kind, kind_of, of_kernel_request
 from lifecycle.policy import ActionType, Agent
 from lifecycle.tier import Tier
-from tests.builders import NOW_MS, a_policy, a_tool, the_tools
+from tests.builders import MAIL, NOW_MS, a_document, a_policy, a_tool, the_tools
 
 
 def crm_policy() -> Any:
@@ -75,10 +76,12 @@ def test_signs_of_no_kind_or_of_several_are_refused(obj: dict[str, Any]) -> None
     assert caught.value.code == "unknown_kind"
 
 
-def test_an_envelope_that_does_not_hold_together_yields_no_proposal() -> None:
+def test_an_envelope_that_nobody_opened_is_no_proposal_whatever_stands_beside_its_plan() -> None:
+    envelope = a_document(MAIL, proposal={})
+    del envelope["proposal_id"]
     with pytest.raises(Refused) as caught:
-        of_envelope({"proposal": {}}, a_policy())
-    assert caught.value.code == "instruction_invalid_schema"
+        accept(envelope, a_policy())
+    assert {fault.code for fault in caught.value.faults} == {"V-PROP-001", "unknown_field"}
 
 
 def test_a_kernel_request_means_the_proposal_of_the_table() -> None:
@@ -124,7 +127,9 @@ def test_two_different_sets_of_parameters_are_refused() -> None:
         ({"request_id": ""}, "V-PROP-001", "request_id"),
         ({"ts_ms": "now"}, "V-PROP-002", "ts_ms"),
         ({"approval_class": "dual"}, "unknown_field", "approval_class"),
-        ({"evidence": "two words"}, "invalid_identifier", "evidence[0].evidence_id"),
+        ({"evidence": "two words"}, "invalid_identifier", "evidence"),
+        ({"evidence": {"evidence_id": "ev-1"}}, "wrong_type", "evidence.binding_type"),
+        ({"evidence": ["ev-1", {"evidence_id": 1}]}, "wrong_type", "evidence[1].evidence_id"),
         ({"tool_call": {"name": "send-email"}}, "V-PROP-005", "target.domain"),
     ],
 )
@@ -133,6 +138,30 @@ def test_what_a_kernel_request_lacks_is_named_where_it_was_written(
 ) -> None:
     refusal = refusal_of(a_kernel_request(**changes))
     assert (refusal.code, refusal.faults[0].path) == (code, path)
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "told"),
+    [
+        ({"phone": 1}, {}, ("invalid_parameter", "tool_call.params.phone")),
+        ({"phone": 1}, {"params": None}, ("invalid_parameter", "tool_call.params.phone")),
+        ({"phone": 1}, {"params": {}}, ("invalid_parameter", "tool_call.params.phone")),
+        ([], {}, ("V-PROP-006", "tool_call.params")),
+    ],
+)
+def test_parameters_inside_the_call_are_named_there(
+    inner: Any, outer: dict[str, Any], told: tuple[str, str]
+) -> None:
+    """They were named under params, which was not sent; to write there, too, would be refused."""
+    request = a_kernel_request(tool_call={"name": "crm", "params": inner})
+    del request["params"]
+    tools = the_tools() | crm_policy().tools
+    tools["crm"] = replace(tools["crm"], parameters={"properties": {"phone": {"type": "string"}}})
+    with pytest.raises(Refused) as caught:
+        accept(request | outer, a_policy(tools=tools))
+    found = [(fault.code, fault.path) for fault in caught.value.faults]
+    assert found == [("V-PROP-005", "target.resource_id"), told]
+    assert "write tool_call.params.resource_id, or" in (caught.value.faults[0].suggestion or "")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +197,7 @@ def test_what_a_kernel_request_lacks_is_named_where_it_was_written(
         ),
         (
             {"tool_call": {"name": 7}, "evidence": ["a b"]},
-            [("wrong_type", "tool_call.name"), ("invalid_identifier", "evidence[0].evidence_id")],
+            [("wrong_type", "tool_call.name"), ("invalid_identifier", "evidence[0]")],
         ),
     ],
 )
@@ -231,5 +260,7 @@ def test_who_cannot_say_why_is_told_how_it_can_be_said() -> None:
 
     assert (decision.outcome, decision.code) == ("ask", "insufficient_justification")
     assert "send a Proposal with one" in (decision.faults[0].suggestion or "")
+    assert decision.faults[0].path == ""  # it named a field that would be refused
+    assert accepted.as_sent(Fault("V-PROP-014", "approval_class")).path == ""
     with_one = refusal_of(a_kernel_request(justification="The contact has a new number"))
     assert (with_one.code, with_one.faults[0].path) == ("unknown_field", "justification")

@@ -59,8 +59,19 @@ async def test_an_id_that_is_taken_is_named_at_its_place_in_the_envelope(world: 
     assert told[1].endswith(".proposal_id")
 
 
+@pytest.mark.parametrize(
+    ("evidence", "path"),
+    [
+        (["e9"], "evidence[0]"),
+        ("e9", "evidence"),
+        (
+            [{"evidence_id": "e9", "binding_type": "context", "required": True}],
+            "evidence[0].evidence_id",
+        ),
+    ],
+)
 async def test_evidence_that_is_not_on_record_is_named_as_a_kernel_request_calls_it(
-    world: World,
+    world: World, evidence: Any, path: str
 ) -> None:
     """It named evidence_bindings, which a KernelRequest does not have."""
     tools = dict(world.workflow.policy.tools)
@@ -72,10 +83,10 @@ async def test_evidence_that_is_not_on_record_is_named_as_a_kernel_request_calls
         "actor": "leila",
         "tool_call": {"name": "search"},
         "params": {"resource_id": "order-17"},
-        "evidence": ["e9"],
+        "evidence": evidence,
     }
 
-    assert await paths_told(world, request) == [("V-PROP-013", "evidence[0].evidence_id")]
+    assert await paths_told(world, request) == [("V-PROP-013", path)]
 
 
 async def test_what_is_of_no_field_is_named_at_no_place_of_an_envelope(world: World) -> None:
@@ -86,3 +97,23 @@ async def test_what_is_of_no_field_is_named_at_no_place_of_an_envelope(world: Wo
     told = await paths_told(world, an_envelope(world, [a_document(MAIL)], {}))
 
     assert told == [("missing_role", "")]
+
+
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [
+        ("the mail.0", 'candidates["the mail.0"]'),
+        ("k" * 50_000, f'candidates["{"k" * 64}..."]'),
+    ],
+)
+async def test_an_odd_key_of_a_candidate_is_quoted_and_cut_short_in_every_path(
+    world: World, key: str, place: str
+) -> None:
+    """The key stood in each of up to 32 paths as it was: an answer of megabytes."""
+    candidate = a_document(MAIL, ts_ms=1)
+    envelope = an_envelope(world, [candidate], {})
+    envelope["candidates"] = {key: candidate}
+
+    assert await paths_told(world, envelope) == [("implausible_time", f"{place}.ts_ms")]
+    envelope["candidates"] = {key: 7}
+    assert await paths_told(world, envelope) == [("proposal_invalid_step", place)]

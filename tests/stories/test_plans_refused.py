@@ -9,7 +9,7 @@ import pytest
 
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.llm.routing import UNROUTABLE
-from tests.builders import MAIL, a_document
+from tests.builders import MAIL, PROD, a_document
 from tests.stories.test_plans import HINTS, a_derivation, an_envelope, digest, sends
 from tests.world import World
 
@@ -117,6 +117,64 @@ async def test_a_fault_of_the_candidate_is_named_in_its_place(world: World) -> N
     answer = await sends(world, an_envelope(world, [bad], {}))
     assert answer.reason == "V-PROP-002"
     assert answer.errors[0].path == f"candidates.{digest(bad)}.ts_ms"
+
+
+@pytest.mark.parametrize("key", ["the mail", "target", "reply to"])
+@pytest.mark.parametrize(
+    "mail",
+    [
+        a_document(MAIL, parameters={**MAIL["parameters"], "body": "Dear Pat,\ngood day"}),
+        a_document(PROD, parameters={"changes": {"motd": {"from": "a\nb", "to": "c"}}}),
+    ],
+)
+async def test_a_candidate_may_say_what_it_may_say_alone_whatever_its_key(
+    world: World, mail: dict[str, Any], key: str
+) -> None:
+    """Below a key like `reply to` every text had to be one line, and `from` and `to` always."""
+    envelope = an_envelope(world, [], {"candidateRefs": [digest(mail)]})
+
+    answer = await sends(world, envelope | {"candidates": {key: mail}})
+
+    assert (answer.state, answer.errors) == ("sentinel_approved", ())
+
+
+@pytest.mark.parametrize(
+    ("candidate", "path"),
+    [
+        (a_document(MAIL, actor="leila\n"), "candidates.mail.actor"),
+        (a_document(MAIL, task_id="t\u0085"), "candidates.mail.task_id"),
+    ],
+)
+async def test_a_line_break_in_a_single_line_of_a_candidate_is_named_in_its_place(
+    world: World, candidate: dict[str, Any], path: str
+) -> None:
+    envelope = an_envelope(world, [], {"candidateRefs": [digest(candidate)]})
+
+    answer = await sends(world, envelope | {"candidates": {"mail": candidate}})
+
+    assert (answer.reason, answer.errors[0].path) == ("control_character", path)
+
+
+async def test_a_key_of_a_candidate_is_one_line(world: World) -> None:
+    envelope = an_envelope(world, [], {}) | {"candidates": {"a\nb": a_document(MAIL)}}
+    answer = await sends(world, envelope)
+    assert (answer.reason, answer.errors[0].path) == ("control_character", 'candidates["a\\nb"]')
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [{"x": 1}, {"request_id": "r1"}, {"proposal": {}}, {"proposal_id": "p1", "request_id": "r1"}],
+)
+async def test_what_is_no_proposal_is_asked_for_as_a_proposal_in_its_place(
+    world: World, candidate: dict[str, Any]
+) -> None:
+    """It said: Write a Proposal as the envelope. Of some it said that a KernelRequest would do."""
+    envelope = an_envelope(world, [], {"candidateRefs": [digest(candidate)]})
+
+    answer = await sends(world, envelope | {"candidates": {"mail": candidate}})
+
+    assert (answer.reason, answer.errors[0].path) == ("proposal_invalid_step", "candidates.mail")
+    assert "Send a Proposal as this candidate" in answer.explanation
 
 
 async def test_another_agents_candidate_is_not_submitted(world: World) -> None:

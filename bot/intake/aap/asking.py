@@ -13,6 +13,7 @@ from bot.intake.aap.book import Asked, as_first_sent, fresh_call, keep, known_ca
 from bot.intake.aap.wire import AapRefused, unauthorized
 from bot.intake.http.door import Door
 from lifecycle.answers import Answer, Sender
+from lifecycle.authority import MIN_JUSTIFICATION
 from lifecycle.errors import Fault, Refused
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.text.masking import mask_text
@@ -20,6 +21,12 @@ from lifecycle.tier import Tier
 
 #: Refused for the moment: nothing is kept, so that the key stays free for this call or another.
 _LATER: Final = frozenset({"rate_limited", "too_many_open", "audit_unavailable", "rule_timeout"})
+
+#: What is said to whom the document that the door made of its call says nothing.
+_WORDS: Final = {
+    "insufficient_justification": "Say in agent_reasoning, in "
+    f"{MIN_JUSTIFICATION} characters or more, why this is needed, and ask under a new key."
+}
 
 
 @dataclass(slots=True)
@@ -59,7 +66,8 @@ class Asking:
             known = replace(call, proposal_id=answer.proposal_id)
             return await self.door.store.write(lambda tx: keep(tx, known))
         _raise_for_now(answer)
-        return await self._refused(call, answer.explanation or str(answer.reason))
+        words = _WORDS.get(str(answer.reason)) or answer.explanation or str(answer.reason)
+        return await self._refused(call, words)
 
     async def _refused(self, call: Asked, words: str) -> tuple[Asked, bool]:
         refused = replace(call, refused=words, refused_at_ms=self.door.now_ms())

@@ -61,6 +61,7 @@ async def test_a_denied_call_does_not_run_and_hears_why(outside, aap) -> None:
         ({"tool": "nothing"}, "No tool here"),
         ({"tool": "production-deploy"}, "propose it instead"),
         ({"arguments": {"amount": "99999.00", "currency": "USD"}}, "10000"),
+        ({"reasoning": "soon"}, "Say in agent_reasoning, in 15 characters or more"),
     ],
 )
 async def test_what_may_never_run_is_denied_at_once(aap, changes: Any, words: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from lifecycle.errors import Refused
 from lifecycle.llm.envelope import read_envelope
 from lifecycle.llm.normalizer import InstructionPolicy, Normalizer, Terms
-from lifecycle.llm.routing import Typed, Unknown, classify, decide
+from lifecycle.llm.routing import Unknown, decide
 
 TERMS = Terms(
     Normalizer("n.v1"), {"pol1_x": InstructionPolicy(frozenset({"n.v1"}), frozenset({"c1", "c2"}))}
@@ -86,9 +86,3 @@ def test_unknown_is_never_executed_unless_that_is_said() -> None:
         "instruction_unknown_unroutable",
     )
     assert decide(Unknown("x"), None, allow_unknown=True).accepted
-
-
-def test_a_type_that_nobody_knows_establishes_nothing() -> None:
-    assert classify(None, "a.b", ["a.b"]) == Typed("a.b")
-    assert isinstance(classify(None, "a.c", ["a.b"]), Unknown)
-    assert isinstance(classify(None, None, ["a.b"]), Unknown)
