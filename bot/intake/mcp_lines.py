@@ -77,9 +77,11 @@ class Lines:
         """Note the flaw of a line; return the line in a form that the SDK can read, with the mark
         of its flaw."""
         message: dict[str, Any] = json.loads(repaired(line) or b"{}")
-        if "method" in message and isinstance(message.get("id"), int | str):
+        params = message.get("params") or {}
+        # With parameters that are no object the SDK takes it for an answer, which begins nothing.
+        asks = "method" in message and isinstance(params, dict)
+        if asks and isinstance(message.get("id"), int | str):
             mark = secrets.token_hex(16)
-            params = message.get("params") or {}
             meta = params.get("_meta")
             kept = meta if isinstance(meta, dict) else {}
             message["params"] = {**params, "_meta": {**kept, _MARK: mark}}

@@ -7,12 +7,13 @@ import json
 from typing import Final
 
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bot.intake.behind_token import replayed
 from bot.intake.http.bodies import TURN, Turn
 from bot.intake.http.door import Door, is_agent
-from bot.intake.http.problems import json_response, problem
+from bot.intake.http.problems import problem
 from bot.intake.http.turns import LEAST_BYTES
 from bot.intake.mcp_reading import Context, Judge, flaw_of, refused_at_once, repaired
 from lifecycle.answers import Answer, refusal
@@ -56,8 +57,8 @@ class StrictMessages:
             return
         refused = refused_at_once(raw, flaw)
         if refused is not None:
-            told = refused.model_dump(by_alias=True, exclude_unset=True)
-            await json_response(told, 400)(scope, receive, send)
+            told = refused.model_dump_json(by_alias=True, exclude_unset=True)
+            await Response(told, 400, media_type="application/json")(scope, receive, send)
             return
         body = repaired(raw) or b"{}"
         noted = (flaw, raw, json.loads(body).get("method"))

@@ -61,7 +61,7 @@ def flaw_of(raw: bytes) -> Refused | None:
         message = read_object(raw, limit_bytes=LARGEST_CALL_BYTES, max_depth=MAX_DEPTH + _AROUND)
     except Refused as error:
         return error
-    if is_unanswerable(message):
+    if _is_unanswerable(message):
         return Refused([_NO_ID])
     return None if _is_message(message) else Refused([_NO_MESSAGE])
 
@@ -73,13 +73,12 @@ def refused_at_once(raw: bytes, flaw: Refused) -> types.JSONRPCError | None:
     """
     body = repaired(raw)
     message = json.loads(body) if body is not None else {}
-    if body is not None and not is_unanswerable(message) and _is_message(message):
+    if not _is_unanswerable(message) and _is_message(message):
         return None
     code = types.PARSE_ERROR if body is None else types.INVALID_REQUEST
-    asked_id = None if is_unanswerable(message) else message.get("id")
     return types.JSONRPCError(
         jsonrpc="2.0",
-        id=asked_id if isinstance(asked_id, int | str) else None,
+        id=_id_of(message),
         error=types.ErrorData(code=code, message=f"{flaw.code}: {flaw}"),
     )
 
@@ -93,14 +92,19 @@ def _is_message(message: Mapping[str, Any]) -> bool:
     return True
 
 
-def is_unanswerable(message: Mapping[str, Any]) -> bool:
+def _is_unanswerable(message: Mapping[str, Any]) -> bool:
     """Return True if a message asks for an answer under an id that MCP does not allow.
 
     The SDK would take it for a notification, report it as accepted, and do nothing.
     """
+    return "method" in message and "id" in message and _id_of(message) is None
+
+
+def _id_of(message: Mapping[str, Any]) -> int | str | None:
+    """Return the id of a message, None if it has none, or one that MCP does not allow."""
     asked_id = message.get("id")
     known = isinstance(asked_id, int | str) and not isinstance(asked_id, bool)
-    return "method" in message and "id" in message and not known
+    return asked_id if known else None
 
 
 def repaired(raw: bytes) -> bytes | None:

@@ -227,6 +227,9 @@ NO_MESSAGES = [
     (b'{"jsonrpc":"2.0","id":5,"method":5}', 5, "wrong_type"),
     (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[1]}', 5, "wrong_type"),
     (b'{"jsonrpc":"2.0","id":5}', 5, "wrong_type"),
+    (b'{"jsonrpc":"2.0","id":true}', None, "wrong_type"),
+    (b'{"jsonrpc":"2.0","id":false,"result":{}}', None, "wrong_type"),
+    (b'{"jsonrpc":"2.0","id":100000000000000000000}', 10**20, "out_of_range"),
     (b'{"jsonrpc":"1.0","id":5,"method":"ping","params":{"n":NaN}}', 5, "non_finite_number"),
 ]
 
@@ -243,6 +246,15 @@ async def test_who_sends_no_message_over_standard_input_does_not_wait_for_ever(
 
     answers = [(each["id"], each["error"]["message"].partition(":")[0]) for each in told]
     assert answers == [(asked_id, code) for _, asked_id, code in NO_MESSAGES]
+
+
+async def test_an_answer_that_nobody_asked_for_does_not_end_the_server(stdio: Stdio) -> None:
+    """It ended with the flaw of one whose parameters are no object."""
+    answer = b'{"jsonrpc":"2.0","id":5,"method":"ping","params":%s,"result":{"a":1,"a":2}}'
+    stdio.give(*(answer % params for params in (b"5", b"[1]", b'"x"', b"true", b"{}")), PING)
+
+    told = [await stdio.told() for _ in range(2)]
+    assert {each["id"]: "result" in each for each in told} == {5: False, 9: True}
 
 
 @pytest.mark.parametrize(("raw", "asked_id", "code"), NO_MESSAGES)
