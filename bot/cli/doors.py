@@ -68,6 +68,8 @@ async def _unmet(url: str, token: str) -> str | None:
             await signoff.whoami()
     except SignoffUnreachable as error:
         return str(error)
-    except SignoffRefused:
+    except SignoffRefused as refused:
+        if refused.reason != "unknown_agent":
+            return f"The bot at {url} refuses: {refused}"
         return f"The bot at {url} does not know this SIGNOFF_TOKEN."
     return None

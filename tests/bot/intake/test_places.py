@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -192,6 +195,21 @@ async def test_bodies_that_do_not_come_leave_half_of_the_places(
 
         await others_are_heard(outside)
         assert leila.held == MOST // 2
+
+
+async def test_an_agent_with_too_much_under_way_is_not_told_that_its_token_is_unknown(
+    outside: Outside,
+) -> None:
+    async with Halves(outside, "leila-token") as leila:
+        await leila.begin(MOST, refused=MOST // 2)
+
+        command = (sys.executable, "-m", "bot", "mcp", "--url", outside.url)
+        known = {**os.environ, "SIGNOFF_TOKEN": "leila-token"}
+        mcp = await asyncio.create_subprocess_exec(*command, env=known, stdin=DEVNULL, stderr=PIPE)
+        _, told = await asyncio.wait_for(mcp.communicate(), 20)
+
+    words = f"The bot at {outside.url} refuses: rate_limited: You have too many messages under way"
+    assert (mcp.returncode, told.decode().startswith(words)) == (1, True)
 
 
 async def test_the_second_of_two_that_take_all_they_can_gets_as_many_as_are_left(
