@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -53,11 +53,7 @@ class Provider:
     """The operations that the routes call. `sender` is always an agent."""
 
     door: Door
-    asking: Asking = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Make the part that asks about calls."""
-        self.asking = Asking(self.door)
+    asking: Asking
 
     async def ask(
         self, submission: Mapping[str, Any], key: str, sender: Sender, raw: bytes
@@ -69,16 +65,18 @@ class Provider:
     async def look(
         self, asked_id: str, wait_s: int, sender: Sender, incoming: Request
     ) -> dict[str, Any]:
-        """Return a call; while it is pending, after up to `wait_s` seconds."""
+        """Return a call; a pending one is held for up to `wait_s` seconds, or to its deadline."""
         call = await self._own(asked_id, sender)
-        key, waiting = proposal_key(call.proposal_id or ""), self.door.waiting
+        key, waiting = proposal_key(str(call.proposal_id)), self.door.waiting
         # The mark is read first, so that a decision made after it ends the wait at once.
         at = await self.door.store.read(lambda tx: waiting.mark_of(tx, key))
         content = await self._shown(call)
-        if content["status"] != "pending" or not wait_s or call.proposal_id is None:
+        if content["status"] != "pending" or not wait_s:
             return content
+        # The mark is that of the proposal, which may have more time than this call.
+        left_s = (call.deadline_ms - self.door.now_ms()) / 1000
         try:
-            await held(self.door, incoming, sender, key, at, wait_s)
+            await held(self.door, incoming, sender, key, at, min(wait_s, left_s))
         except BotEnds:
             raise AapRefused(503, "audit_unavailable", ENDING, _AGAIN_S) from None
         return await self._shown(call)
@@ -100,7 +98,7 @@ class Provider:
         """Note it, once; return the call, and whether its proposal is wanted by nobody any more."""
         call, now_ms = asked(tx, asked_id, agent), self.door.now_ms()
         status = shown(tx, call, self.door.workflow.world.ring, now_ms)["status"]
-        if status == "pending" and call.proposal_id is not None:
+        if status == "pending":
             cancel(tx, call, now_ms)
         elif status != "cancelled":
             raise AapRefused(409, "already_terminal", "This call was decided before.")

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from bot.intake.aap.asking import Asking
 from bot.intake.aap.provider import Provider
 from bot.intake.aap.wire import (
     AapRefused,
@@ -36,14 +37,14 @@ _KEY: Final = "idempotency-key"
 
 def aap_routes(door: Door) -> list[BaseRoute]:
     """Return the routes of a provider over `door`; an agent's token is its instance credential."""
-    provider = Provider(door)
+    provider = Provider(door, Asking(door))
 
     async def ask(incoming: Request, sender: Sender) -> Response:
         key, submission, raw = await _submitted(door, incoming, sender)
         content, new = await provider.ask(submission, key, sender, raw)
         return json_response(content, 201 if new else 200)
 
-    async def look(incoming: Request, sender: Sender) -> Response:
+    async def look_or_cancel(incoming: Request, sender: Sender) -> Response:
         asked_id = incoming.path_params["asked_id"]
         if incoming.method == "DELETE":
             return json_response(await provider.cancel(asked_id, sender))
@@ -67,7 +68,7 @@ def aap_routes(door: Door) -> list[BaseRoute]:
     one = "/aap/v1/requests/{asked_id}"
     return [
         Route("/aap/v1/requests", _guarded(door, ask, intake=True), methods=["POST"]),
-        Route(one, _guarded(door, look), methods=["GET", "DELETE"]),
+        Route(one, _guarded(door, look_or_cancel), methods=["GET", "DELETE"]),
         Route(f"{one}/consume", _guarded(door, consume), methods=["POST"]),
         Route(f"{one}/outcome", _guarded(door, report), methods=["POST"]),
     ]

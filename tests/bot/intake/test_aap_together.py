@@ -49,6 +49,19 @@ async def approved(outside: Outside, proposal_id: str) -> None:
     await outside.world.approves("ana", proposal_id)
 
 
+async def test_a_call_that_is_waited_for_is_answered_at_its_own_deadline(
+    outside: Outside, leila: httpx.AsyncClient
+) -> None:
+    """It was answered when the wait was over, for its proposal had more time."""
+    _, short = [await asks(leila, key, time) for key, time in (("k1", "1h"), ("k2", "1s"))]
+    outside.world.clock.advance(0.9)
+    asyncio.get_running_loop().call_later(0.05, outside.world.clock.advance, 0.2)
+
+    answer = await asyncio.wait_for(leila.get(f"/aap/v1/requests/{short['id']}?wait=60s"), 10)
+
+    assert answer.json()["status"] == "expired"
+
+
 @pytest.mark.parametrize("which", [0, 1])
 async def test_a_call_that_is_cancelled_takes_none_but_itself_back(
     outside: Outside, leila: httpx.AsyncClient, which: int
