@@ -87,6 +87,10 @@ def address(url: str) -> str:
         raise SignoffUnreachable(
             f"{url[:_LONGEST_SHOWN]!r} is no address of a bot: write one like http://127.0.0.1:8080."
         )
+    if "@" in parts.netloc:  # httpx would send them in the place of the token
+        raise SignoffUnreachable(
+            "The address of a bot has no user and password in it: the token alone says who speaks."
+        )
     return url.rstrip("/")
 
 

@@ -115,6 +115,12 @@ def test_an_address_that_is_none_is_not_called_a_bot_that_is_away(url: str) -> N
         Signoff(url, "x")
 
 
+def test_a_password_in_an_address_is_neither_sent_in_place_of_the_token_nor_told() -> None:
+    with pytest.raises(SignoffUnreachable, match="no user and password") as caught:
+        Signoff("http://ops:hunter2@127.0.0.1:9", "x")
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("token", ["t\u00f6ken-of-leila", "a\nb", "\udce4"])
 def test_a_token_that_no_header_holds_is_a_sentence(monkeypatch, token: str) -> None:
     monkeypatch.setenv("SIGNOFF_TOKEN", token)
