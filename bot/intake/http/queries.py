@@ -62,7 +62,8 @@ def choice(query: Mapping[str, str], parameter: Parameter) -> str | None:
     known = parameter.schema.get("enum")
     if text is None or (text and known is None) or (known and text in known):
         return text
-    raise QueryWrong(f"{parameter.name} is one of {', '.join(known or ['a name'])}.")
+    allowed = f"one of {', '.join(known)}" if known else "a name"
+    raise QueryWrong(f"{parameter.name} is {allowed}.")
 
 
 def items(query: Mapping[str, str], usual: int = _ITEMS) -> int:

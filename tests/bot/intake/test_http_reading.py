@@ -137,6 +137,7 @@ async def test_pages_are_whole_and_end(leila) -> None:
     assert len((await leila.get("/v1/proposals?state=completed")).json()["proposals"]) == 0
     assert len((await leila.get("/v1/proposals?tool=send-email")).json()["proposals"]) == 5
     assert (await leila.get("/v1/proposals?cursor=AAAA")).status_code == 400
+    assert (await leila.get("/v1/proposals?tool=")).json()["detail"] == "tool is a name."
 
 
 @pytest.mark.parametrize(
