@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,9 +17,6 @@ from bot.process import pool
 if TYPE_CHECKING:
     from bot.config import Config
     from lifecycle.answers import Reply, Sender
-
-#: One byte more than a document may have, so that the first gate itself answers `too_large`.
-_MOST_BYTES: Final = 256 * 1024 + 1
 
 AsAgent = Annotated[
     str, typer.Option("--as", metavar="AGENT", help="Who proposes: an id under agents or people.")
@@ -107,13 +104,18 @@ def thaw(
 
 
 def _read(file: Path) -> bytes:
-    if str(file) == "-":
-        return sys.stdin.buffer.read(_MOST_BYTES)
+    from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES
+
+    # One byte more than a document may have, so that the first gate itself answers `too_large`.
+    most_bytes = DOCUMENT_LIMIT_BYTES + 1
     try:
+        if str(file) == "-":
+            return sys.stdin.buffer.read(most_bytes)
         with file.open("rb") as opened:
-            return opened.read(_MOST_BYTES)
+            return opened.read(most_bytes)
     except OSError as error:
-        fail(f"{file} cannot be read ({error.strerror}).")
+        what = "Standard input" if str(file) == "-" else file
+        fail(f"{what} cannot be read ({error.strerror}).")
 
 
 def _proposer(config: Config, name: str) -> Sender:

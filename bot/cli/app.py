@@ -9,7 +9,7 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from tempfile import gettempdir
+from tempfile import mkstemp
 from typing import Annotated, Final
 
 import typer
@@ -193,7 +193,10 @@ def _remedy(error: OSError) -> str:
 
     if folder := closed_to_its_owner(Path(str(error.filename or ""))):
         return f" The account has closed its own folder: chmod u+rwx {folder}"
-    return " Call Signoff as the account that runs the bot, as in: sudo -u signoff signoff status"
+    return (
+        " If it is the bot's, call Signoff as the account that runs the bot, as in: "
+        "sudo -u signoff signoff status"
+    )
 
 
 def _kept(error: Exception) -> str:
@@ -201,9 +204,9 @@ def _kept(error: Exception) -> str:
     from lifecycle.text.masking import mask_text
 
     try:
-        path = Path(gettempdir()) / f"signoff-error-{os.getpid()}.log"
         told = mask_text("".join(traceback.format_exception(error)))
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        descriptor, path = mkstemp(".log", "signoff-error-")  # a process id may come again
+        with os.fdopen(descriptor, "wb") as file:
             # Paths in a traceback may hold characters that cannot be encoded.
             file.write(told.encode(errors="backslashreplace"))
     except OSError:

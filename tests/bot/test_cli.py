@@ -240,23 +240,24 @@ def test_nothing_is_done_to_a_store_that_only_the_running_bot_has(
 
 
 def test_an_unknown_error_is_one_sentence_and_a_file(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    """In a container, where each process has the same id, the file of a second one was refused."""
     from bot.cli import app as module
 
     def broken(**_: object) -> None:
         raise RuntimeError("token=ghp_" + "a" * 36)
 
     monkeypatch.setattr(module, "app", broken)
-    with pytest.raises(SystemExit) as ended:
-        module.main()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(SystemExit) as ended:
+            module.main()
 
-    told = capsys.readouterr().err
-    path = Path(told.split("stands in ")[1].strip().rstrip("."))
-    kept = path.read_text()
-    path.unlink()
+    *_, told = capsys.readouterr().err.splitlines()
+    kept = Path(told.split("stands in ")[1].rstrip(".")).read_text()
+    assert len(list(tmp_path.iterdir())) == 2
     assert ended.value.code == 1
     assert "does not know (RuntimeError)" in told
-    assert len(told.splitlines()) == 1
     assert "Traceback" in kept
     assert "a" * 36 not in kept

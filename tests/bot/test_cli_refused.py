@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli.app import _told
 from tests.bot.test_cli_sealed import unprivileged
 from tests.stage import staged
 
@@ -69,6 +70,16 @@ def test_who_may_not_look_at_the_database_is_told_what_helps_or_whose_account_ma
     assert done.returncode == 1, done
     assert helps in done.stderr
     assert "does not know" not in done.stderr
+
+
+def test_the_account_of_the_bot_is_not_told_to_call_as_the_account_of_the_bot(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It was, about a folder of somebody else into which it wanted to write a copy."""
+    assert _told(PermissionError(13, "Permission denied", "/of/others/copy.db")) == 1
+
+    words = "/of/others/copy.db cannot be used: Permission denied. If it is the bot's, call Signoff"
+    assert capsys.readouterr().err.startswith(words)
 
 
 def no_file() -> None:

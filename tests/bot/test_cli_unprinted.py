@@ -162,6 +162,17 @@ def test_ctrl_c_is_a_word_and_exit_1(ends: Ends, monkeypatch: pytest.MonkeyPatch
     assert ends(unread(), ("propose", "-", "--as", "leila")) == (1, "Stopped.\n")
 
 
+def test_a_standard_input_that_cannot_be_read_is_named(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below nohup, for example, which gives a program an unreadable one."""
+    with os.fdopen(os.open(os.devnull, os.O_WRONLY)) as unreadable:
+        monkeypatch.setattr(sys, "stdin", unreadable)
+        ended = ends(unread(), ("propose", "-", "--as", "leila"))
+
+    assert ended == (1, "Standard input cannot be read (Bad file descriptor).\n")
+
+
 def test_what_was_done_or_not_is_one_object_for_whoever_reads_json(
     ends: Ends, folder: Path, tmp_path: Path
 ) -> None:
