@@ -16,8 +16,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bot.bench.counted import MOVES, counts
-from bot.bench.floors import floor_per_s
+from bot.bench.counted import counts
+from bot.bench.floors import MOVES, floor_per_s
 from bot.bench.lifecycles import Lives, alone, in_flight
 from bot.bench.past import questions_us
 from bot.bench.windows import closing
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> None:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.command()(bench)
-    app(args=list(arguments), prog_name="signoff bench", standalone_mode=True)
+    app(args=list(arguments), prog_name="signoff bench")
 
 
 def bench(

@@ -13,9 +13,6 @@ from lifecycle.ports import ProposalStore, Transaction
 
 T = TypeVar("T")
 
-#: Durable, audited moves of one life: submitted, approved by Sentinel, reviewed, begun, ended.
-MOVES = 5
-
 
 @dataclass(frozen=True, slots=True)
 class Counts:

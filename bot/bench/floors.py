@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+#: Durable, audited moves of one life: submitted, approved by Sentinel, reviewed, begun, ended.
 MOVES: Final = 5
 _TABLES: Final = (
     "CREATE TABLE proposals (id TEXT PRIMARY KEY, state TEXT, version INTEGER, due_ms INTEGER,"

@@ -49,8 +49,7 @@ async def closing(folder: Path, windows: int, due_within_s: int) -> Closing:
         ready_ms = (time.perf_counter() - began) * 1000
         await _bring_forward(stage, windows, due_within_s)
         late, block_ms, at_work_s = await _close_all(stage, windows)
-    late.sort()
-    p99 = late[int(len(late) * 0.99)] if late else 0.0
+    p99 = sorted(late)[int(len(late) * 0.99)]
     return Closing(idle_ms, ready_ms, p99, block_ms, windows / at_work_s)
 
 

@@ -141,9 +141,11 @@ def _added(config: Config, name: str) -> Mapping[str, Any]:
     from bot.tools.toolbox import ConfiguredToolbox, described_by_config
 
     tool = config.policy.tools.get(name)
-    told = {} if tool is None else described_by_config(tool)
-    if tool is None or told is not None:  # the class of a Python tool may hang as it is made
-        return told or {}
+    if tool is None:
+        return {}
+    told = described_by_config(tool)
+    if told is not None:  # the class of a Python tool may hang as it is made
+        return told
     try:
         made = ConfiguredToolbox({name: tool}, config.folder, os.environ, lambda: 0)
         return defaults_of(made, name)
@@ -167,7 +169,7 @@ def explain(
 
     policy = loaded.policy
     found = _looked(loaded, lambda tx, now: explained(tx, proposal_id, policy, now))
-    _say(context, json, lambda: found, lambda: explained_reply(found))
+    _say(context, json, found, lambda: explained_reply(found))
 
 
 def rules(
@@ -191,18 +193,14 @@ def rules(
 
     laws = laws_of(loaded)
     if rule is None:
-        _say(
-            context,
-            json,
-            lambda: {"rules": list(laws.values())},
-            lambda: rules_reply(loaded.policy, laws),
-        )
+        listed = {"rules": list(laws.values())}
+        _say(context, json, listed, lambda: rules_reply(loaded.policy, laws))
         return
     if rule not in laws:
         from bot.config.problems import nearest
 
         fail(f'There is no rule "{rule}"{nearest(rule, laws)}')
-    _say(context, json, lambda: laws[rule], lambda: rule_reply(laws[rule]))
+    _say(context, json, laws[rule], lambda: rule_reply(laws[rule]))
 
 
 def status(context: typer.Context, config: ConfigOption = None, json: JsonOption = False) -> None:
@@ -238,16 +236,11 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
         return status_json(tx, now_ms, loaded, running, stops), reply
 
     found, reply = pool.run(look(loaded, view))
-    _say(context, json, lambda: found, lambda: reply)
+    _say(context, json, found, lambda: reply)
 
 
-def _say(
-    context: typer.Context,
-    json: bool,
-    as_json: Callable[[], Any],
-    reply: Callable[[], CommandReply],
-) -> None:
+def _say(context: typer.Context, json: bool, found: Any, reply: Callable[[], CommandReply]) -> None:
     if wants_json(context, json):
-        give_json(as_json())
+        give_json(found)
     else:
         give_reply(reply())

@@ -91,7 +91,7 @@ def _document(value: Any) -> str:
 
 
 @contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+def progress(what: str) -> Iterator[Callable[[int], None]]:
     """Show the progress of long work if standard error is a terminal.
 
     Yields a function that is called with how much is done; it may be called on any thread.
@@ -106,5 +106,5 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
     shown = Console(stderr=True)
     # redirect_stdout=False: else rich would print the answer above the bar, on standard error.
     with Progress(*columns, console=shown, transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(what, total=None)
         yield lambda done: bar.update(task, completed=done)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bot.trail import Verified
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
-#: The hash that the first entry of every trail names as the one before it.
-_GENESIS: Final = "0" * 64
 #: After how many lines of an export the progress is shown again.
 _SHOWN_EVERY: Final = 500
 
@@ -64,9 +62,11 @@ def verify(
     signoff audit verify
     signoff audit verify --head 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
     """
+    from lifecycle.audit import GENESIS
+
     if head is not None and not _HASH.fullmatch(head):
         fail("--head takes 64 hex digits in lower case, as the channel shows them.", USAGE)
-    if head == _GENESIS:
+    if head == GENESIS:
         fail(
             "That is the hash before the first entry: every trail has it, so it proves none.", USAGE
         )

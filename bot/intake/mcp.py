@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.client import Signoff, SignoffRefused, SignoffUnreachable
+from bot.intake.http.bodies import LARGEST_CALL_BYTES
 from bot.intake.http.places import PLACE
 from bot.intake.mcp_lines import Lines
 from bot.intake.mcp_reading import Judge, strictly
@@ -34,7 +35,6 @@ Session = Callable[[_Context], AbstractAsyncContextManager[Signoff]]
 
 log = logging.getLogger("signoff.http")
 
-_LARGEST_BYTES: Final = 1024 * 1024
 _LOCAL: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 _INSTRUCTIONS: Final = (
     "Propose what you want done; people sign off. Call list_tools, then propose, then wait. A tool "
@@ -43,7 +43,7 @@ _INSTRUCTIONS: Final = (
 )
 
 
-def mcp_server(session: Session, version: str, judge: Judge | None = None) -> Server[Any]:
+def mcp_server(session: Session, version: str, judge: Judge) -> Server[Any]:
     """Return a server whose calls go through the session of the caller.
 
     A call to which `judge` objects is not made.
@@ -66,8 +66,7 @@ def mcp_server(session: Session, version: str, judge: Judge | None = None) -> Se
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    if judge is not None:
-        server.middleware.append(strictly(judge, lambda answer: _failed(answer.as_json())))
+    server.middleware.append(strictly(judge, lambda answer: _failed(answer.as_json())))
     return server
 
 
@@ -93,7 +92,7 @@ def over_http(
         mcp_server(session, version, judge),
         json_response=True,
         stateless=True,
-        max_request_body_size=_LARGEST_BYTES,
+        max_request_body_size=LARGEST_CALL_BYTES,
         security_settings=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins),
     )
 
@@ -144,7 +143,7 @@ async def _called(
         async with session(context) as signoff:
             return _told(await run(signoff, arguments))
     except SignoffRefused as error:
-        return _failed({"reason": error.reason} | error.answer)
+        return _failed(error.answer)
     except SignoffUnreachable as error:
         # This is no answer of Signoff, so that none of its codes fits.
         words = str(error) if error.maybe_done else f"{error} Call again later."

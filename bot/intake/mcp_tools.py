@@ -47,7 +47,7 @@ async def _propose(signoff: Signoff, given: Mapping[str, Any]) -> Any:
 
 async def _proposal(signoff: Signoff, given: Mapping[str, Any]) -> Any:
     try:
-        return await signoff.proposal(str(given["proposal_id"]))
+        return await signoff.proposal(given["proposal_id"])
     except SignoffRefused as refused:
         return await _question(signoff, given, refused, 0)
 
@@ -55,7 +55,7 @@ async def _proposal(signoff: Signoff, given: Mapping[str, Any]) -> Any:
 async def _wait(signoff: Signoff, given: Mapping[str, Any]) -> Any:
     seconds = max(1, min(_LONGEST_WAIT_S, given.get("timeout_s", _USUAL_WAIT_S)))
     try:
-        return await signoff.wait(str(given["proposal_id"]), timeout_s=seconds)
+        return await signoff.wait(given["proposal_id"], timeout_s=seconds)
     except TimeoutError:
         return await _proposal(signoff, given)  # its state says that it still waits
     except SignoffRefused as refused:
@@ -75,7 +75,7 @@ async def _question(
     while True:
         held_s = min(LONGEST_WAIT_S, left_s)
         try:
-            found = await signoff.question(str(given["proposal_id"]), wait_s=held_s)
+            found = await signoff.question(given["proposal_id"], wait_s=held_s)
         except SignoffRefused as error:
             raise refused if error.reason == refused.reason else error from None
         left_s -= held_s
@@ -84,18 +84,18 @@ async def _question(
 
 
 async def _withdraw(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    return await signoff.withdraw(str(given["proposal_id"]))
+    return await signoff.withdraw(given["proposal_id"])
 
 
 async def _redeem(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    return await signoff.redeem(str(given["proposal_id"]), given["permit"], given["parameters"])
+    return await signoff.redeem(given["proposal_id"], given["permit"], given["parameters"])
 
 
 async def _report(signoff: Signoff, given: Mapping[str, Any]) -> Any:
-    return await signoff.report(str(given["proposal_id"]), given["outcome"], given.get("receipt"))
+    return await signoff.report(given["proposal_id"], given["outcome"], given.get("receipt"))
 
 
-def _tool(name: str, words: str, properties: dict[str, Any], *optional: str) -> types.Tool:
+def _tool(name: str, words: str, properties: Mapping[str, Any], *optional: str) -> types.Tool:
     schema: dict[str, Any] = {
         "type": "object",
         "properties": properties,
@@ -114,25 +114,25 @@ def _document() -> dict[str, Any]:
     }
 
 
-_ONE: Final = {"proposal_id": _ID}
-TOOLS: Final[dict[str, tuple[types.Tool, _Run]]] = {
-    "list_tools": (
+_ONE: Final[dict[str, Any]] = {"proposal_id": _ID}
+_CALLS: Final[tuple[tuple[types.Tool, _Run], ...]] = (
+    (
         _tool("list_tools", "List what can be proposed. To be listed is no permission.", {}),
         _list_tools,
     ),
-    "propose": (
+    (
         _tool("propose", "Propose one action; people or rules decide.", {"document": _document()}),
         _propose,
     ),
-    "proposal": (
+    (
         _tool(
             "proposal",
             "Show one of your proposals, or a question that your plan was posted as, by its id.",
-            dict(_ONE),
+            _ONE,
         ),
         _proposal,
     ),
-    "wait": (
+    (
         _tool(
             "wait",
             "Wait until a proposal of yours has ended, its permit waits for you, or the time is "
@@ -143,8 +143,8 @@ TOOLS: Final[dict[str, tuple[types.Tool, _Run]]] = {
         ),
         _wait,
     ),
-    "withdraw": (_tool("withdraw", "Take your proposal back.", dict(_ONE)), _withdraw),
-    "redeem": (
+    (_tool("withdraw", "Take your proposal back.", _ONE), _withdraw),
+    (
         _tool(
             "redeem",
             "Use up a permit with exactly the proposed parameters; act only after that.",
@@ -152,7 +152,7 @@ TOOLS: Final[dict[str, tuple[types.Tool, _Run]]] = {
         ),
         _redeem,
     ),
-    "report": (
+    (
         _tool(
             "report",
             "Report what you did under a permit; failed means nothing was left behind.",
@@ -165,4 +165,6 @@ TOOLS: Final[dict[str, tuple[types.Tool, _Run]]] = {
         ),
         _report,
     ),
-}
+)
+#: By name: what an agent sees of a tool, and what carries out its calls.
+TOOLS: Final = {tool.name: (tool, run) for tool, run in _CALLS}

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import pytest
 
 from bot.intake.http.waiting import Heard
-from bot.jobs import catch_up
 from lifecycle.state import State
 from tests.builders import PROD, REFUND
 from tests.fakes.notifier import PlainNotifier
@@ -42,7 +41,7 @@ def missed(world: World) -> Missed:
     """Surfaces behind the doors for agents and their call-backs."""
     surfaces = Missed(world=world)
     world.notifier = surfaces
-    world.workflow.world.notifier = Heard(Heard(surfaces, ()), ())
+    world.workflow.world.notifier = Heard(Heard(surfaces, lambda: None), lambda: None)
     return surfaces
 
 
@@ -76,4 +75,4 @@ async def test_no_agent_begins_by_its_permit_over_one(world: World, missed: Miss
 
 async def test_what_the_surfaces_kept_is_read(world: World, missed: Missed) -> None:
     del missed
-    assert await catch_up.run_once(world.workflow) == 3
+    assert await world.workflow.world.notifier.catch_up() == 3

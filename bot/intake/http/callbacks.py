@@ -77,15 +77,16 @@ class _Server:
 
 
 class Callbacks:
-    """Delivers the messages that are due; the store knows them, nothing is remembered here."""
+    """Delivers the messages that are due: the store knows them.
 
-    def __init__(
-        self, world: World, environment: Mapping[str, str], client: httpx.AsyncClient | None = None
-    ) -> None:
+    All that is remembered here is how the servers of agents have answered.
+    """
+
+    def __init__(self, world: World, environment: Mapping[str, str]) -> None:
         """Take the secrets from `environment` when they are needed; proxies are never used."""
         self._world = world
         self._environment = environment
-        self._client = client
+        self._client: httpx.AsyncClient | None = None
         self._due = asyncio.Event()
         #: By agent.
         self._servers: defaultdict[str, _Server] = defaultdict(_Server)
@@ -120,19 +121,17 @@ class Callbacks:
             if self._client is not None:
                 await self._client.aclose()
 
-    async def drain(self) -> int:
-        """Deliver what is due now, in a line for each agent; return how many messages arrived.
+    async def drain(self) -> None:
+        """Deliver what is due now, in a line for each agent.
 
         No agent waits for the server of another. After what goes wrong in a line no other begins,
         and it is raised once all have ended: the next round must not wait for a busy agent.
         """
-        lines: dict[str, asyncio.Task[int]] = {}
-        arrived = 0
+        lines: dict[str, asyncio.Task[None]] = {}
         try:
             while True:
                 await self._settle_polled()
-                well = [whose for whose, line in lines.items() if _went_well(line)]
-                arrived += sum(lines.pop(whose).result() for whose in well)
+                lines = {whose: each for whose, each in lines.items() if not _went_well(each)}
                 most = 0 if any(line.done() for line in lines.values()) else _MOST_LINES
                 while len(lines) < most and (due := await self._by_agent(but=lines)):
                     for whose in [*due][: most - len(lines)]:
@@ -142,7 +141,8 @@ class Callbacks:
                     await asyncio.wait(under_way, timeout=_EVERY_S, return_when=FIRST_COMPLETED)
                 elif not any(map(_went_well, lines.values())):
                     break  # a line that ended just now may have more to deliver
-            return arrived + sum(line.result() for line in lines.values())
+            for line in lines.values():
+                line.result()  # raises what went wrong in it
         finally:
             for line in lines.values():
                 line.cancel()
@@ -165,9 +165,9 @@ class Callbacks:
                 return found
         return {}
 
-    async def _line(self, messages: Sequence[Message]) -> int:
-        """Deliver messages to one agent; return how many arrived."""
-        return sum(await asyncio.gather(*map(self._deliver, messages)))
+    async def _line(self, messages: Sequence[Message]) -> None:
+        """Deliver messages to one agent."""
+        await asyncio.gather(*map(self._deliver, messages))
 
     def _silent_until_ms(self, message: Message) -> int:
         """Return until when the server of its agent is left alone, 0 if it is not."""
@@ -199,12 +199,12 @@ class Callbacks:
         page = surface, self._world.clock.now_ms(), _LOOKED_AT
         return list(await self._world.store.read(lambda tx: tx.outbox.waiting(*page, *but)))
 
-    async def _deliver(self, message: Message) -> bool:
+    async def _deliver(self, message: Message) -> None:
         agent = self._world.law.policy.agents.get(message.recipient)
         now_ms = self._world.clock.now_ms()
         if agent is None or agent.callback_url is None:
             await self._delivered(message, now_ms)  # there is nobody to tell any more
-            return False
+            return
         server, answered = self._servers[agent.id], False
         try:
             status = await self._post(agent, message, now_ms)
@@ -214,12 +214,11 @@ class Callbacks:
             if httpx.codes.is_success(status):
                 server.well()
                 await self._delivered(message, now_ms)
-                return True
+                return
             why, answered = f"status {status}", True
         server.failed(now_ms, self._world.clock.now_ms(), answered=answered)
         log.warning("the callback of %s failed: %s", agent.id, why)
         await self._failed(message, now_ms + _pause_ms(message, now_ms), why)
-        return False
 
     async def _failed(self, message: Message, retry_at_ms: int, why: str) -> None:
         await self._world.store.write(lambda tx: tx.outbox.failed(message.key, retry_at_ms, why))
@@ -273,7 +272,7 @@ class Callbacks:
         return self._client
 
 
-def _went_well(line: asyncio.Task[int]) -> bool:
+def _went_well(line: asyncio.Task[None]) -> bool:
     return line.done() and line.exception() is None
 
 

@@ -40,7 +40,7 @@ class Door:
         """Build a door to `workflow`; from now on its notifier wakes those who wait."""
         world = workflow.world
         waiting = Waiting(world.store, mark_of(world.clock.now_ms))
-        world.notifier = Heard(world.notifier, (waiting.heard,))
+        world.notifier = Heard(world.notifier, waiting.heard)
         tokens = Tokens(lambda: workflow.policy, environment)
         return cls(workflow, tokens, waiting, Metrics(workflow))
 

@@ -33,10 +33,9 @@ class Metrics:
     of it is counted.
     """
 
-    def __init__(self, workflow: Workflow, pages_at_once: int = _PAGES_AT_ONCE) -> None:
+    def __init__(self, workflow: Workflow) -> None:
         """Count nothing yet."""
         self._workflow = workflow
-        self._pages_at_once = pages_at_once
         self._after = 0
         self._open: dict[str, tuple[str, str, float]] = {}
         self._lock = asyncio.Lock()
@@ -101,7 +100,7 @@ class Metrics:
             if self._past is not None:
                 past, self._past = self._past, None
                 past.result()  # raises here what it met
-            for _ in range(self._pages_at_once):
+            for _ in range(_PAGES_AT_ONCE):
                 if not await self._read_page():
                     return True
             self._past = asyncio.create_task(self._read_past())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -42,7 +42,7 @@ class Operation:
     answers: Mapping[int, str]
     problems: tuple[int, ...] = ()
     body: str | None = None
-    query: tuple[Parameter, ...] = field(default_factory=tuple)
+    query: tuple[Parameter, ...] = ()
     open_to_all: bool = False
     media_type: str = "application/json"
 

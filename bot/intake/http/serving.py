@@ -12,7 +12,6 @@ import uvicorn
 from starlette.applications import Starlette
 
 from bot.expected import StartFailed
-from bot.intake.http.app import application
 from bot.intake.http.callbacks import Callbacks
 from bot.intake.http.door import Door
 from bot.intake.http.protocol import FULL, PromptProtocol, backlog
@@ -68,7 +67,7 @@ async def served(
     environment: Mapping[str, str],
     host: str,
     port: int,
-    build: Callable[[Door], Starlette] = application,
+    build: Callable[[Door], Starlette],
 ) -> AsyncIterator[str]:
     """Serve what `build` makes of the door while entered; yields the address.
 
@@ -77,7 +76,7 @@ async def served(
     listening = bound(host, port)
     door = Door.to(workflow, environment)
     callbacks = Callbacks(workflow.world, environment)
-    workflow.world.notifier = Heard(workflow.world.notifier, (callbacks.heard,))
+    workflow.world.notifier = Heard(workflow.world.notifier, callbacks.heard)
     server = _Server(_settings(build(door)))
     tasks = [
         asyncio.create_task(server.serve(sockets=[listening])),

@@ -121,18 +121,17 @@ def _done(future: asyncio.Future[None]) -> None:
 
 
 class Heard:
-    """A notifier that also tells the doors of each nudge; all else is the inner notifier's."""
+    """A notifier that also tells a door of each nudge; all else is the inner notifier's."""
 
-    def __init__(self, inner: Notifier, listeners: Iterable[Callable[[], None]]) -> None:
-        """Wrap `inner`."""
+    def __init__(self, inner: Notifier, heard: Callable[[], None]) -> None:
+        """Wrap `inner`; `heard` is called at each nudge."""
         self._inner = inner
-        self._listeners = tuple(listeners)
+        self._heard = heard
 
     def nudge(self) -> None:
-        """Pass it on, and tell those who wait."""
+        """Pass it on, and tell the door."""
         self._inner.nudge()
-        for listener in self._listeners:
-            listener()
+        self._heard()
 
     def surfaces(self) -> tuple[str, ...]:
         """Return the names of the configured surfaces."""

@@ -34,7 +34,9 @@ async def test_a_line_that_ends_while_the_store_is_asked_is_gone_on_with_in_the_
     plain = await much_waits(world, receiver.url, 50, world.clock.now_ms())
     callbacks = LooksLong(world.workflow.world, plain._environment)
 
-    assert await callbacks.drain() == 50
+    await callbacks.drain()
+
+    assert len(receiver.came) == 50
 
 
 async def test_a_server_that_takes_its_time_keeps_no_other_agent_waiting(
@@ -65,7 +67,9 @@ async def test_a_server_that_takes_its_time_keeps_no_other_agent_waiting(
         await asyncio.wait_for(receiver.told(2), 5)
         assert met <= 20
         goes_on.set()
-        assert await asyncio.wait_for(draining, 20) == 302
+        await asyncio.wait_for(draining, 20)
+
+    assert (met, len(receiver.came)) == (300, 2)
 
 
 async def test_a_cancellation_that_a_library_raises_keeps_no_agent_from_being_told(

@@ -194,8 +194,12 @@ async def test_what_is_no_number_is_refused_as_such(outside: Outside, value: str
     assert (told["reason"], told["retry"]) == ("non_finite_number", "after_change")
 
 
+async def no_flaw(_context: object) -> None:
+    """Judge that a message is well-formed."""
+
+
 async def test_a_bot_that_is_not_there_is_an_error_of_the_way_and_no_code() -> None:
-    server = mcp_server(lambda _context: Signoff("http://127.0.0.1:9", "x"), "0")
+    server = mcp_server(lambda _context: Signoff("http://127.0.0.1:9", "x"), "0", no_flaw)
     async with Client(server) as client:
         with pytest.raises(MCPError, match="cannot be reached"):
             await client.call_tool("list_tools", {})
@@ -209,7 +213,7 @@ async def test_whoever_cannot_know_what_it_began_is_not_told_to_call_again(heard
         raise httpx.ReadTimeout("lost")
 
     way = httpx.MockTransport(answered)
-    server = mcp_server(lambda _context: Signoff("http://x", "t", transport=way), "0")
+    server = mcp_server(lambda _context: Signoff("http://x", "t", transport=way), "0", no_flaw)
     call = {"proposal_id": "p1", "permit": "x", "parameters": {}}
     async with Client(server) as client:
         with pytest.raises(MCPError, match="look what became of the proposal") as caught:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from bot.intake.http.metrics import Metrics
 from bot.storage.memory import MemoryStore
 from lifecycle.audit import AuditEvent
@@ -17,6 +19,11 @@ from tests.world import World, a_world
 LONG = 1_700
 TOLD = 'signoff_proposals{state="sentinel_approved",tier="CONFIRM"} 1.0'
 PRESENT = ('signoff_attention{attention="overdue"} 0.0', 'signoff_surface{surface="terminal"} 1.0')
+
+
+@pytest.fixture(autouse=True)
+def a_page_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.intake.http.metrics._PAGES_AT_ONCE", 1)
 
 
 async def long_trail() -> World:
@@ -38,7 +45,7 @@ async def test_what_calls_for_a_person_waits_for_no_trail_and_what_the_trail_tel
 ):
     """A scrape after a start over a million proposals was answered minutes later, or never."""
     world = await long_trail()
-    metrics = Metrics(world.workflow, pages_at_once=1)
+    metrics = Metrics(world.workflow)
 
     first = (await metrics.text()).decode()
     answers = [first]
@@ -55,7 +62,7 @@ async def test_what_calls_for_a_person_waits_for_no_trail_and_what_the_trail_tel
 
 async def test_a_bot_that_stops_reads_no_further_into_the_past() -> None:
     world = await long_trail()
-    metrics = Metrics(world.workflow, pages_at_once=1)
+    metrics = Metrics(world.workflow)
     world.workflow.world.ending = True
 
     for _ in range(2):
