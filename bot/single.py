@@ -125,14 +125,11 @@ async def _operated(
             f"{elsewhere} Nothing was frozen or lifted: type it in the chat, or name that "
             "database in the config again."
         )
-    path_of(config.database, config.folder)  # raises for memory:, which another process holds
-    file = config.database_file
-    beside = file is not None and file.exists()
-    if file is not None and not beside:
+    file = path_of(config.database, config.folder)  # raises for memory:, which is another process's
+    if not file.exists():
         raise CannotOpen(f"{no_database(config)} Nothing was frozen or lifted.")
-    if file is not None and running_pid(config) is None:
-        refuse_other_name(file)
-    store = await open_store(config.database, config.folder, beside=beside)
+    refuse_other_name(file)
+    store = await open_store(config.database, config.folder, beside=True)
     try:
         await check_brought_back(store, file)  # writing there would make a mere copy look restored
         moment = _moment(config, environment)

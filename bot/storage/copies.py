@@ -19,6 +19,7 @@ from bot.storage.connection import RESTORED, CannotOpen, open_plain, refuse_stra
 from bot.storage.identity import note_mere_copy
 from bot.storage.lock import AlreadyRunning, FileLock
 from bot.storage.migrations import check_known
+from bot.storage.one_file import refuse_other_name
 from bot.storage.opening import undisturbed
 from bot.storage.queries import PRAGMAS, QUERIES
 from bot.storage.remedies import remedy
@@ -102,6 +103,7 @@ def bring_back(
         raise CannotOpen(f"{file} is the database itself: {words} Name the file of a backup.")
     try:
         own_folder(database.parent)
+        refuse_other_name(database)
         lock.take()
         fresh = database.with_name(database.name + RESTORED)
         # Side files of an interrupted restore: SQLite would apply them to this copy.
@@ -192,6 +194,7 @@ def _copy_pages(source: Path, half_made: Path, progress: Progress) -> None:
         progress(total - remaining)
 
     refuse_strange_log(source)
+    refuse_other_name(source)
     half_made.touch(mode=0o600)  # it will hold mails and parameters
     with (
         undisturbed(source),

@@ -149,6 +149,26 @@ def number_in(written: bytes) -> int | None:
     return int(number) if number.isdigit() else None  # of bytes: ASCII digits alone
 
 
+def is_locked(database: Path) -> bool:
+    """Return True if a process has the lock, also one of another container, or if this account may
+    not look.
+
+    It takes the lock for a moment to find out, which a bot that starts then waits for. Raises what
+    `path_of_lock` raises.
+    """
+    try:
+        descriptor = os.open(path_of_lock(database), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
 def birth_in(written: bytes) -> str | None:
     """Return the birth of that process (`bot.process.age`), None if the lock file has none.
 

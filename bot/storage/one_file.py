@@ -23,14 +23,18 @@ from typing import Final
 
 from bot.process.forked import keep_from_copies
 from bot.storage.connection import CannotOpen
+from bot.storage.lock import is_locked
 
 #: The byte: behind the largest database that SQLite can make (281 TB, below 2^49).
 _BYTE: Final = 2**62
 #: `struct flock` of Linux: type, whence, start, length, process (0), padded to its alignment.
 _FLOCK: Final = struct.Struct("@hhqqi0q")
 _HELD: Final = (errno.EACCES, errno.EAGAIN)
-#: A bot that ends deletes its log a moment before it lets go of the file.
-_PAUSES_S: Final = (0.02, 0.05, 0.1, 0)
+#: A process that dies lets go of this file a moment after its lock. Together they are shorter than
+#: a lock is tried for: a bot whose lock file was removed must get it back from one that waits here.
+_TAKEN_S: Final = (0.02, 0.05, 0)
+#: Long enough for a bot whose lock file was removed to make it again.
+_LOOKED_S: Final = (0.02, 0.05, 0.7, 0)
 
 
 class OneFile:
@@ -46,17 +50,22 @@ class OneFile:
         self._descriptor: int | None = None
 
     def take(self) -> None:
-        """Lock the byte of the file, which exists. Raises CannotOpen if another process has it.
+        """Lock the byte of the file; do nothing if it is held, or if there is no file yet.
 
-        Where the file system knows no such lock nothing is held.
+        Call it before the first connection writes anything, and again once that has made the file.
+        Raises CannotOpen if another process has it. Where the file system knows no such lock
+        nothing is held.
         """
-        if (descriptor := _opened(self._database)) is None:
+        if self._descriptor is not None or (descriptor := _opened(self._database)) is None:
             return
-        if not _set(descriptor):
-            os.close(descriptor)
-            raise CannotOpen(_words(self._database))
-        self._descriptor = descriptor
-        keep_from_copies(self)
+        for pause_s in _TAKEN_S:
+            if _set(descriptor):
+                self._descriptor = descriptor
+                keep_from_copies(self)
+                return
+            time.sleep(pause_s)
+        os.close(descriptor)
+        raise CannotOpen(_words(self._database))
 
     def release(self) -> None:
         """Let go of the file; do nothing if it is not held."""
@@ -70,13 +79,14 @@ class OneFile:
 
 
 def refuse_other_name(database: Path) -> None:
-    """Raise CannotOpen if a bot works with this file under another name; lock nothing.
+    """Raise CannotOpen if a bot works with this file under another name; hold nothing.
 
-    The caller knows that no bot works with it under this one. Call it before this process has a
-    connection: to close the file would release the locks of that one.
+    A bot that works with it under this one is known by its lock, not by its process number, which
+    means nothing outside its container. Call it before this process has a connection: to close the
+    file would release the locks of that one.
     """
-    for pause_s in _PAUSES_S:
-        if not _is_held(database):
+    for pause_s in _LOOKED_S:
+        if not _is_held(database) or is_locked(database):
             return
         time.sleep(pause_s)
     raise CannotOpen(_words(database))

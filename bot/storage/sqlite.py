@@ -70,12 +70,12 @@ class SqliteStore:
             else:
                 lock = _locked(path)
                 opened.callback(lock.release)
-                refuse_other_name(path)
                 opened.callback(one_file.release)
+                one_file.take()
             left_over = not beside and holds_something(path)
             connection = await _prepared(path, opened, beside=beside)
             if not beside:
-                one_file.take()
+                one_file.take()  # a first start has made the file only now
             readers = await _readers(path, opened)
             writer = Writer(connection, Place(path), left_over=left_over)
             opened.push_async_callback(writer.close)
@@ -86,6 +86,7 @@ class SqliteStore:
         """Open `path` only to read, beside a running bot or without one. Raises CannotOpen."""
         _must_exist(path)
         refuse_strange_log(path)
+        refuse_other_name(path)
         async with AsyncExitStack() as opened:
             readers = await _readers(path, opened, check=True)
             return cls(readers, None, None, opened.pop_all())

@@ -79,6 +79,21 @@ def test_a_freeze_under_another_name_says_that_it_stops_nothing(bot: Process) ->
     assert bot.end_of_input() == 0
 
 
+def test_a_freeze_from_outside_the_container_of_the_bot_stops_it(bot: Process) -> None:
+    """The number in the lock file means nothing there, and the freeze was refused for that."""
+    has_run_before(bot)
+    bot.ask("status")
+    lock = bot.folder / "data" / "signoff.db.lock"
+    with lock.open("r+b") as file:
+        file.write(b"4194304\n")
+
+    frozen = bot.beside("freeze", "incident")
+
+    assert (frozen.returncode, frozen.stderr) == (0, "")
+    assert "Frozen by ana" in str(bot.ask("status"))
+    assert bot.end_of_input() == 0
+
+
 def test_a_second_name_alone_keeps_no_bot_from_starting(bot: Process) -> None:
     """Each of the names is the database; `restore` leaves two if it is cut off before its end."""
     bot.start()
