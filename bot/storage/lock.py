@@ -19,6 +19,8 @@ from bot.storage.remedies import MORE_FILES
 
 #: The lock file holds the process number in so many bytes at most, and its birth in as many.
 _LONGEST_NUMBER: Final = 20
+#: What a file system answers that has no locks, as some network disks.
+_NO_LOCKS: Final = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class AlreadyRunning(CannotOpen):
@@ -68,20 +70,22 @@ class FileLock:
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            words = f"The lock file {self.path} cannot be opened: {error.strerror}."
-            raise CannotOpen(words + _remedy(error)) from error
-        if not _locked(descriptor):
-            holder = number_in(os.pread(descriptor, _LONGEST_NUMBER, 0))
-            os.close(descriptor)
-            raise AlreadyRunning(self._taken_by(holder))
+            raise self._unusable("opened", error) from error
         try:
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, _own_lines(), 0)
-        except OSError as error:  # a full disk
+            if _locked(descriptor):
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, _own_lines(), 0)
+                return descriptor
+            holder = number_in(os.pread(descriptor, _LONGEST_NUMBER, 0))
+        except OSError as error:  # a disk that is full, or that has no locks
             os.close(descriptor)
-            words = f"The lock file {self.path} cannot be written: {error.strerror}."
-            raise CannotOpen(words + _remedy(error)) from error
-        return descriptor
+            raise self._unusable("written", error) from error
+        os.close(descriptor)
+        raise AlreadyRunning(self._taken_by(holder))
+
+    def _unusable(self, done: str, error: OSError) -> CannotOpen:
+        words = f"The lock file {self.path} cannot be {done}: {error.strerror}."
+        return CannotOpen(words + _remedy(error))
 
     def release(self) -> None:
         """Release the lock; do nothing if it is not held.
@@ -125,6 +129,8 @@ def _remedy(error: OSError) -> str:
             return MORE_FILES
         case errno.ENOSPC | errno.EDQUOT:
             return " Free some of its disk."
+        case number if number in _NO_LOCKS:
+            return " That disk has no locks: use a local one."
         case _:
             return ""
 
@@ -141,12 +147,6 @@ def path_of_lock(database: Path) -> Path:
     if looped:
         raise CannotOpen(f"The database {database} is a link that leads nowhere.")
     return found.with_name(found.name + ".lock")
-
-
-def number_in(written: bytes) -> int | None:
-    """Return the process number in the first line of a lock file, None if there is none."""
-    number = written.partition(b"\n")[0].strip()
-    return int(number) if number.isdigit() else None  # of bytes: ASCII digits alone
 
 
 def is_locked(database: Path) -> bool:
@@ -169,6 +169,12 @@ def is_locked(database: Path) -> bool:
     return False
 
 
+def number_in(written: bytes) -> int | None:
+    """Return the process number in the first line of a lock file, None if there is none."""
+    number = written.partition(b"\n")[0].strip()
+    return int(number) if number.isdigit() else None  # of bytes: ASCII digits alone
+
+
 def birth_in(written: bytes) -> str | None:
     """Return the birth of that process (`bot.process.age`), None if the lock file has none.
 
@@ -187,11 +193,16 @@ def _lies_at(path: Path, descriptor: int) -> bool:
 
 
 def _locked(descriptor: int) -> bool:
-    """Try a few times and return True if the lock was got: a bot that ends releases it shortly."""
+    """Try a few times and return True if the lock was got: a bot that ends releases it shortly.
+
+    Raises OSError if the disk has no locks.
+    """
     for pause_s in (0.02, 0.05, 0.1, 0):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                raise
             time.sleep(pause_s)
         else:
             return True

@@ -165,6 +165,24 @@ def test_a_lock_file_that_cannot_be_written_is_named(
 
 
 def test_a_lock_file_that_nobody_may_make_there_says_what_signoff_needs() -> None:
+async def test_a_disk_without_locks_is_named_and_not_another_process(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever copied to such a disk was to wait for the end of a process that was none."""
+
+    def has_none(*_given: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", has_none)
+
+    with pytest.raises(
+        CannotOpen, match=r"No locks available\. That disk has no locks: use a local"
+    ):
+        back_up(database, database.with_name("copy.db"))
+    with pytest.raises(CannotOpen, match="That disk has no locks"):
+        await SqliteStore.open(database)
+
+
     with pytest.raises(CannotOpen, match=r"Signoff must be able to write in that folder\.$"):
         FileLock(Path("/sys/signoff.db")).take()
 
