@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
-from typing import Any
+from itertools import islice, takewhile
+from typing import Any, Final
 
 from bot.storage.json_text import dump, load
 from bot.storage.memory_tables import Journal, Table
 from bot.storage.remembered import REMEMBERED_MS
 from lifecycle.records import EvidencePacket, Task
+
+#: So many events that are past are forgotten with each new one: each takes a copy of all of them.
+_FEW: Final = 8
 
 
 class EvidenceTable:
@@ -72,11 +75,13 @@ class FlagTable:
     def first_time(self, surface: str, event_id: str, at_ms: int) -> bool:
         before_ms = at_ms - REMEMBERED_MS
         seen_at_ms = self._events.get((surface, event_id))
-        if seen_at_ms is not None and seen_at_ms > before_ms:
-            return False
+        if seen_at_ms is not None:
+            if seen_at_ms > before_ms:
+                return False
+            self._events.drop((surface, event_id))  # it comes last now
         # They stand in the order in which they came: what is past need not be looked for in a day.
         past = takewhile(lambda each: each[1] <= before_ms, self._events.items())
-        for key in [key for key, _ in past]:
+        for key in [key for key, _ in islice(past, _FEW)]:
             self._events.drop(key)
         self._events.put((surface, event_id), at_ms)
         return True
