@@ -39,7 +39,7 @@ async def look(
 
 
 @asynccontextmanager
-async def reading(config: Config, *, must_exist: bool = False) -> AsyncIterator[ProposalStore]:
+async def reading(config: Config, *, must_exist: bool) -> AsyncIterator[ProposalStore]:
     """Open the store for reading as `look` does, for work that takes more than one snapshot.
 
     What was read counts only if the block ends without CannotOpen: a file that is read without
@@ -80,13 +80,9 @@ def running_pid(config: Config) -> int | None:
     return None if file is None else _holder(path_of_lock(file))
 
 
-def said_by_running(config: Config) -> Mapping[str, Any]:
-    """Return the note of the process that holds the database (`bot.own_state`); empty if none."""
-    return said_beside(config.database_file)
-
-
 def said_beside(database: Path | None) -> Mapping[str, Any]:
-    """Return the note of the process that holds this database; empty if there is none.
+    """Return the note of the process that holds this database (`bot.own_state`); empty if there is
+    none.
 
     It is only valid while that process lives.
     """

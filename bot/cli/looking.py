@@ -214,7 +214,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
     signoff status --json | jq -e '.running and .unwritten == null and .attention == []'
     """
     loaded = best_config_of(context, config)
-    from bot.books import look, no_database, running_pid, said_by_running
+    from bot.books import look, no_database, running_pid, said_beside
     from bot.chat.commands.status import status_reply
     from bot.status_told import OTHERS, Running, health_of, spooled, status_json
     from bot.storage.identity import Known, known_of
@@ -223,7 +223,7 @@ def status(context: typer.Context, config: ConfigOption = None, json: JsonOption
 
     waiting = spooled(loaded)
     pid = running_pid(loaded)
-    running = None if pid is None else Running(pid, said_by_running(loaded))
+    running = None if pid is None else Running(pid, said_beside(loaded.database_file))
     taken_away = running is not None and no_database(loaded) is not None  # its name with it
 
     def view(tx: Transaction, now_ms: int) -> tuple[dict[str, Any], CommandReply]:

@@ -30,7 +30,7 @@ def said(error: Exception) -> str:
     return str(error)
 
 
-def remedy(error: Exception, path: Path | None = None) -> str:
+def remedy(error: Exception, path: Path) -> str:
     """Return a sentence with a blank before it, to append to the words of `error` about `path`.
 
     Return an empty text if there is nothing to advise.
@@ -41,7 +41,7 @@ def remedy(error: Exception, path: Path | None = None) -> str:
                 " It is damaged: stop the bot, keep the file, and bring a copy back with: signoff "
                 "restore FILE"
             )
-        case sqlite3.SQLITE_IOERR if path is not None and _lacks_its_log(path):
+        case sqlite3.SQLITE_IOERR if _lacks_its_log(path):
             return (
                 f" Its newest commits are missing: {path.name}-wal was removed or emptied, or not "
                 "copied with it. Where a bot runs with it, stop that with SIGTERM, which writes "
@@ -50,7 +50,7 @@ def remedy(error: Exception, path: Path | None = None) -> str:
                 "verify what is left, and bring a copy back with: signoff restore FILE. Make "
                 "copies with: signoff backup FILE"
             )
-        case sqlite3.SQLITE_IOERR if path is not None and read_only(path):
+        case sqlite3.SQLITE_IOERR if read_only(path):
             return _closed(path)
         case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_FULL:
             return " If its disk is full, free some of it; else the disk itself may be failing."
@@ -62,14 +62,14 @@ def remedy(error: Exception, path: Path | None = None) -> str:
             return ""
 
 
-def _closed(path: Path | None) -> str:
+def _closed(path: Path) -> str:
     if _may_open_too_few():
         return MORE_FILES
-    if path is not None and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
+    if len(os.fsencode(path.absolute())) > _LONGEST_PATH:
         return f" SQLite takes no path of more than {_LONGEST_PATH} bytes: put it higher up."
-    if path is not None and read_only(path):
+    if read_only(path):
         return " Its disk is mounted read-only: mount it for writing. If it fails, dmesg says so."
-    if path is not None and _is_of_another(path):
+    if _is_of_another(path):
         return " This account may not: call Signoff as the account that runs the bot."
     return " Its folder must allow new files; to look at a copy, put it where they are."
 

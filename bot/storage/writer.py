@@ -49,7 +49,7 @@ class Writer:
     units that came while it was committing share the next commit.
     """
 
-    def __init__(self, connection: Connection, place: Place, *, left_over: bool = False) -> None:
+    def __init__(self, connection: Connection, place: Place, *, left_over: bool) -> None:
         """Start serving; needs a running loop. `left_over` as SideFile takes it."""
         self._left_over_before = left_over
         self._loop = asyncio.get_running_loop()

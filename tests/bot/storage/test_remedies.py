@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import logging
 import os
 import shutil
@@ -124,7 +125,7 @@ def test_a_database_that_another_program_holds_is_told_with_what_to_do(database:
         with pytest.raises(sqlite3.OperationalError) as refused:
             ours.execute("BEGIN IMMEDIATE")
 
-    assert "end that one, or let it finish" in remedy(refused.value)
+    assert "end that one, or let it finish" in remedy(refused.value, database)
 
 
 def test_an_empty_file_in_the_place_of_the_database_is_no_silent_start(
@@ -164,7 +165,6 @@ def test_a_lock_file_that_cannot_be_written_is_named(
             lock.take()
 
 
-def test_a_lock_file_that_nobody_may_make_there_says_what_signoff_needs() -> None:
 async def test_a_disk_without_locks_is_named_and_not_another_process(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +183,7 @@ async def test_a_disk_without_locks_is_named_and_not_another_process(
         await SqliteStore.open(database)
 
 
+def test_a_lock_file_that_nobody_may_make_there_says_what_signoff_needs() -> None:
     with pytest.raises(CannotOpen, match=r"Signoff must be able to write in that folder\.$"):
         FileLock(Path("/sys/signoff.db")).take()
 
