@@ -19,6 +19,7 @@ from typing import Final
 
 from bot.clocks.boot_id import boot_id
 from bot.clocks.clock import SystemClock
+from bot.config.programs import with_python
 from bot.clocks.resumed import resume_clock
 from bot.config import Config, ConfigInvalid, load_config
 from bot.config.own_code import changed_since_loaded
@@ -284,12 +285,3 @@ def ring_of(config: Config, environment: Mapping[str, str]) -> KeyRing:
     if config.database_file is None and config.permit_secret_env not in environment:
         return passing_ring()
     return load_ring(config.data, config.permit_secret_env, environment)
-
-
-def with_python(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for tools, with the folder of this Python at the end of PATH.
-
-    So tools find `python3` wherever it is installed; the operator's own PATH comes first.
-    """
-    path = environment.get("PATH", os.defpath)
-    return {**environment, "PATH": os.pathsep.join([path, str(Path(sys.executable).parent)])}

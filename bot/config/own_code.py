@@ -22,7 +22,8 @@ def module_in(name: str, folder: Path) -> ModuleType:
     try:
         module = importlib.import_module(name)
     finally:
-        sys.path.remove(place)
+        with suppress(ValueError):  # the module may have tidied the path itself
+            sys.path.remove(place)
     if (file := getattr(module, "__file__", None)) and (digest := _digest_of(Path(file))):
         _LOADED.setdefault(Path(file), digest)
     return module

@@ -54,6 +54,20 @@ def test_a_group_without_people_takes_no_brake_away(moved_in: House) -> None:
     assert moved_in.run("freeze", "incident", "--as", "ana").returncode == 0
 
 
+def test_a_tool_whose_class_cannot_be_loaded_takes_no_brake_away(moved_in: House) -> None:
+    path = moved_in.folder / "config.yaml"
+    tool = "crm: {tier: CONFIRM, action_type: write, kind: python, class: nowhere:Crm}"
+    path.write_text(path.read_text().replace("\ntools:\n", f"\ntools:\n  {tool}\n", 1))
+
+    frozen = moved_in.run("freeze", "incident", "--as", "ana")
+    status = moved_in.run("status")
+    thawed = moved_in.run("thaw", "--as", "ana")
+
+    assert (frozen.returncode, status.returncode, thawed.returncode) == (0, 0, 0)
+    assert "FROZEN by ana" in status.stdout
+    assert frozen.stderr.count("nowhere:Crm") == 1
+
+
 def test_who_the_people_are_must_be_readable_to_freeze(moved_in: House) -> None:
     path = moved_in.folder / "config.yaml"
     path.write_text(path.read_text().replace("people:", "people: 7\nx:", 1))

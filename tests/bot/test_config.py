@@ -99,6 +99,15 @@ def test_a_python_tool_says_itself_what_it_can_take_back(write_config) -> None:
     assert str(path.parent) not in sys.path, "no later import looks beside the config"
 
 
+def test_the_module_of_a_tool_may_tidy_the_path_itself(write_config) -> None:
+    path = write_config(("    kind: email\n", '    kind: python\n    class: "tidy_up:Tidy"\n'))
+    path.with_name("tidy_up.py").write_text(
+        f"import sys\nsys.path.remove({str(path.parent)!r})\nclass Tidy:\n    reversible = True\n"
+    )
+
+    assert load_config(path).policy.tools["send-email"].reversible
+
+
 @pytest.mark.parametrize(
     ("lines", "place", "words"),
     [

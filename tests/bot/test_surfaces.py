@@ -102,6 +102,13 @@ def test_a_program_that_is_not_there_is_said_before_its_first_call(
     assert said == ([f"search cannot execute: {missing} is not there."] if missing else [])
 
 
+def test_the_python_that_every_tool_finds_is_there(write_config, tmp_path: Path) -> None:
+    path = write_config(('execute: ["true"], timeout', 'execute: ["python3", "-c", ""], timeout'))
+    beside_no_python = {"PATH": str(tmp_path)}
+
+    assert "search cannot execute" not in str(notes_of(path, beside_no_python))
+
+
 @pytest.mark.parametrize(
     ("body", "missing"),
     [
