@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from json import dumps
 from pathlib import Path
 from shlex import join
 from typing import Any, assert_never
@@ -85,13 +86,6 @@ class ConfiguredToolbox:
         self._leftovers = leftovers
         self._policies: Mapping[str, ToolPolicy] = {}
         self._tools: Mapping[str, Tool] = {}
-        self.adopt(tools)
-
-    def adopt(self, tools: Mapping[str, ToolPolicy]) -> None:
-        """Serve the tools of another policy from now on.
-
-        Raises as `prepared` does; then the old tools stay.
-        """
         self.prepared(tools)()
 
     def prepared(self, tools: Mapping[str, ToolPolicy]) -> Callable[[], None]:
@@ -138,7 +132,9 @@ class ConfiguredToolbox:
         known = self._policies.get(name)
         if known is None or not known.kind is policy.kind is ToolKind.PYTHON:
             return None
-        return self._tools[name] if repr(known.settings) == repr(policy.settings) else None
+        # Written as JSON, 1 is not True, and the order in which the file names options is none.
+        same = dumps(known.settings, sort_keys=True) == dumps(policy.settings, sort_keys=True)
+        return self._tools[name] if same else None
 
     def _made(self, policy: ToolPolicy) -> Tool:
         settings = policy.settings

@@ -107,8 +107,32 @@ def test_a_policy_whose_tools_cannot_be_made_leaves_the_old_ones(tmp_path):
     toolbox = box(tmp_path, old=policy(None))
 
     with pytest.raises(ValueError, match="nowhere"):
-        toolbox.adopt({"new": policy(ToolKind.PYTHON, **{"class": "nowhere:X"})})
+        toolbox.prepared({"new": policy(ToolKind.PYTHON, **{"class": "nowhere:X"})})
 
     assert toolbox.tool("old") is not None
     with pytest.raises(KeyError):
         toolbox.tool("new")
+
+
+@pytest.mark.parametrize(
+    ("options", "lives_on"),
+    [
+        ({"then": {"b": 2, "a": 1}, "first": 1}, True),
+        ({"first": True, "then": {"a": 1, "b": 2}}, False),
+        ({"first": 1, "then": {"a": 1, "b": 3}}, False),
+    ],
+)
+def test_a_class_lives_on_as_long_as_its_options_say_the_same_in_whatever_order(
+    tmp_path, options, lives_on
+):
+    """What it had staged was lost with the object, and nobody was told."""
+    source = "class Keeps:\n    def __init__(self, **_): ...\n    def execute(self, call): ...\n"
+    (tmp_path / "keeps_of_test.py").write_text(source)
+    before = {"first": 1, "then": {"a": 1, "b": 2}}
+    named = {"class": "keeps_of_test:Keeps"}
+    toolbox = box(tmp_path, t=policy(ToolKind.PYTHON, **named, options=before))
+    tool = toolbox.tool("t")
+
+    toolbox.prepared({"t": policy(ToolKind.PYTHON, **named, options=options)})()
+
+    assert (toolbox.tool("t") is tool) is lives_on
