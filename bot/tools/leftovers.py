@@ -132,13 +132,13 @@ def _gone(mark: Path) -> bool:
     A process that holds the lock while the program's group is empty left that group on purpose, and
     is not ours to end.
     """
-    with mark.open("rb") as file:
-        try:
+    try:
+        with mark.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            told = _told(mark)
-            if told is None or _members(told):
-                return False
+    except OSError:  # it is held, or belongs to another account: a bot was once run with sudo
+        told = _told(mark)
+        if told is None or _members(told):
+            return False
     mark.unlink(missing_ok=True)
     return True
 
@@ -162,9 +162,11 @@ def _told(mark: Path) -> _Told | None:
 
     None if no program is found.
     """
-    number, _, birth = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace").partition(" ")
-    if number.isdecimal() and birth.strip():
-        return _Told(int(number), birth.strip())
+    with suppress(OSError):
+        note = mark.read_bytes()[:_LONGEST_NOTE].decode("ascii", "replace")
+        number, _, birth = note.partition(" ")
+        if number.isdecimal() and birth.strip():
+            return _Told(int(number), birth.strip())
     return _found(mark.resolve())
 
 

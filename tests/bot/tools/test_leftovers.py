@@ -206,6 +206,13 @@ def test_a_mark_without_a_number_ends_nobody_and_stays_as_long_as_somebody_holds
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_mark_that_cannot_be_read_keeps_no_bot_from_starting(tmp_path):
+    """The account that made it may not be the bot's; root, which runs this, may read any file."""
+    (tmp_path / "x.program").mkdir()
+
+    assert Leftovers(tmp_path).end_all() == 1
+
+
 @pytest.mark.parametrize("argv", [["sh", "-c", "exit 3"], ["./nowhere"]])
 def test_a_call_that_ended_leaves_no_mark(tmp_path, argv):
     place = Place(tmp_path, dict(os.environ), Leftovers(tmp_path / "running"))
