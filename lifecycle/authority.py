@@ -15,7 +15,19 @@ from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault
 from lifecycle.first_gate.gate import Accepted
 from lifecycle.first_gate.kind import Kind
-from lifecycle.policy import Agent, Limits, Person, Policy, Rate, Safety, Sensitivity, ToolPolicy
+from lifecycle.policy import (
+    ADMINS,
+    READERS_OF_SECRETS,
+    WRITERS,
+    Agent,
+    Limits,
+    Person,
+    Policy,
+    Rate,
+    Safety,
+    Sensitivity,
+    ToolPolicy,
+)
 
 ALLOWED: Final = "default_policy_allow"
 MIN_JUSTIFICATION: Final = 15
@@ -24,10 +36,6 @@ MAX_ROWS_OF_A_SERVICE: Final = 500
 #: A proposer with the role `service` may do ten times as much by default, as in agent-kernel.
 SERVICE: Final = "service"
 _SERVICE_FACTOR: Final = 10
-#: What a class asks for if the tool names no roles of its own.
-_WRITERS: Final = frozenset({"writer", "admin"})
-_ADMINS: Final = frozenset({"admin"})
-_READERS_OF_SECRETS: Final = frozenset({"admin", "secrets_reader"})
 _NO_ROOM: Final = (
     "A KernelRequest has no room for a justification: send a Proposal with one, of "
     f"{MIN_JUSTIFICATION} characters or more; the same id may be used."
@@ -146,22 +154,6 @@ def rate_of(tool: ToolPolicy, policy: Policy, proposer: Agent | Person | None = 
     return Rate(count * factor, _MINUTE_S)
 
 
-def roles_asked(tool: ToolPolicy) -> tuple[frozenset[str], ...]:
-    """Return sets of roles; whoever proposes `tool` needs one of each, as `decide` judges it."""
-    if tool.roles is not None:
-        return (tool.roles,)
-    secrets = (_READERS_OF_SECRETS,) if tool.sensitivity is Sensitivity.SECRETS else ()
-    match tool.safety:
-        case Safety.READ:
-            return secrets
-        case Safety.WRITE:
-            return (_WRITERS, *secrets)
-        case Safety.DESTRUCTIVE:
-            return (_ADMINS, *secrets)
-        case _:
-            assert_never(tool.safety)
-
-
 def check_of(tool: str) -> str:
     """Return the name under which checks of a tool count for its rate, apart from proposals."""
     return f"check of {tool}"  # no tool has such a name
@@ -187,10 +179,10 @@ def _lasting(
         case Safety.READ:
             pass
         case Safety.WRITE:
-            yield from _of_class(proposer, tool, _WRITERS)
+            yield from _of_class(proposer, tool, WRITERS)
             yield justified
         case Safety.DESTRUCTIVE:
-            yield from _of_class(proposer, tool, _ADMINS)
+            yield from _of_class(proposer, tool, ADMINS)
             yield justified
         case _:
             assert_never(tool.safety)
@@ -200,7 +192,7 @@ def _lasting(
         case Sensitivity.PII | Sensitivity.PCI:
             yield _tenant(proposer)
         case Sensitivity.SECRETS:
-            yield from _of_class(proposer, tool, _READERS_OF_SECRETS)
+            yield from _of_class(proposer, tool, READERS_OF_SECRETS)
             yield justified
         case _:
             assert_never(tool.sensitivity)

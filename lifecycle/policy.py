@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final, assert_never
 
 from lifecycle.tier import Tier
+
+#: The roles that a class of tool asks for if the tool names none of its own.
+WRITERS: Final = frozenset({"writer", "admin"})
+ADMINS: Final = frozenset({"admin"})
+READERS_OF_SECRETS: Final = frozenset({"admin", "secrets_reader"})
 
 
 class ActionType(StrEnum):
@@ -149,6 +154,22 @@ class ToolPolicy:
     def target(self) -> dict[str, str]:
         """What `match` asks of a proposal's target; its `action_type` is no part of one."""
         return {key: value for key, value in self.match.items() if key != "action_type"}
+
+
+def roles_asked(tool: ToolPolicy) -> tuple[frozenset[str], ...]:
+    """Return sets of roles; whoever proposes `tool` needs one of each, as authority judges it."""
+    if tool.roles is not None:
+        return (tool.roles,)
+    secrets = (READERS_OF_SECRETS,) if tool.sensitivity is Sensitivity.SECRETS else ()
+    match tool.safety:
+        case Safety.READ:
+            return secrets
+        case Safety.WRITE:
+            return (WRITERS, *secrets)
+        case Safety.DESTRUCTIVE:
+            return (ADMINS, *secrets)
+        case _:
+            assert_never(tool.safety)
 
 
 @dataclass(frozen=True, slots=True)

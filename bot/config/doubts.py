@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from lifecycle.authority import roles_asked
-from lifecycle.policy import Agent, Person, Policy, ToolKind, ToolPolicy
+from lifecycle.policy import Agent, Person, Policy, ToolKind, ToolPolicy, roles_asked
+from lifecycle.quorum import OPERATORS, REVIEWERS
 from lifecycle.tier import Tier
 
 #: Roles and groups that have a meaning although no tool names them (docs/config.md).
 _ROLES: Final = frozenset({"reader", "writer", "admin", "secrets_reader", "service"})
-_GROUPS: Final = frozenset({"approvers", "operators"})
+_GROUPS: Final = frozenset({REVIEWERS, OPERATORS})
 #: Signs between the words of a name; people do not remember which one it was.
 _BETWEEN_WORDS: Final = str.maketrans("", "", "-_.")
 #: The likeness from which one of two words is taken for a slip.
@@ -58,7 +58,7 @@ def _spelt(name: str) -> str:
 
 
 def _groups(policy: Policy, tools: Collection[ToolPolicy]) -> Iterator[str]:
-    if not policy.group("operators"):
+    if not policy.group(OPERATORS):
         yield "Nobody is in the group operators: freeze and thaw work for nobody, here and in chat."
     known = _GROUPS | {tool.reviewers for tool in tools}
     for person in policy.people.values():

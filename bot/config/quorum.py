@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from bot.config.identities import Identities
 from bot.config.problems import Problems, nearest
-from lifecycle.policy import Agent, Person, Safety, Sensitivity, ToolPolicy
+from lifecycle.policy import Agent, ToolPolicy, roles_asked
+from lifecycle.quorum import REVIEWERS
 from lifecycle.tier import TIER_POLICIES, Tier
-
-_CLASS_ROLES: Final[Mapping[Safety, frozenset[str] | None]] = {
-    Safety.READ: None,
-    Safety.WRITE: frozenset({"writer", "admin"}),
-    Safety.DESTRUCTIVE: frozenset({"admin"}),
-}
-#: The reviewers of a tool that names none; it may be empty if no tool asks for people.
-_DEFAULT_GROUP: Final = "approvers"
-_SECRETS_ROLES: Final = frozenset({"admin", "secrets_reader"})
 
 
 def check_quorums(
@@ -29,7 +20,7 @@ def check_quorums(
     """
     for tool in tools.values():
         needed = max(TIER_POLICIES[tool.tier].quorum, tool.quorum_required)
-        if tool.tier is not Tier.BLOCK and (needed or tool.reviewers != _DEFAULT_GROUP):
+        if tool.tier is not Tier.BLOCK and (needed or tool.reviewers != REVIEWERS):
             _check_tool(tool, needed, who, solo_operator, problems)
     held = _held(who)
     for group in who.groups.keys() - held:
@@ -61,7 +52,8 @@ def _check_tool(
         )
         return
     for agent in who.agents.values():
-        if may_propose(agent, tool) and not solo_operator:
+        may_propose = all(asked & agent.roles for asked in roles_asked(tool))
+        if may_propose and not solo_operator:
             _check_agent(tool, needed, agent, group, problems)
 
 
@@ -79,13 +71,3 @@ def _check_agent(
             f"{tool.name}, which needs {needed}, has {len(eligible)} reviewers; add a reviewer to "
             f'"{tool.reviewers}", change the owner{or_quorum}, or set solo_operator: true',
         )
-
-
-def may_propose(proposer: Agent | Person, tool: ToolPolicy) -> bool:
-    """Return True if the roles of `proposer` let it propose `tool` at all."""
-    if tool.roles is not None:
-        return bool(tool.roles & proposer.roles)
-    wanted = _CLASS_ROLES[tool.safety]
-    if tool.sensitivity is Sensitivity.SECRETS and not _SECRETS_ROLES & proposer.roles:
-        return False
-    return wanted is None or bool(wanted & proposer.roles)

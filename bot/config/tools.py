@@ -21,6 +21,7 @@ from bot.config.tool_models import (
 from bot.config.values import identifier
 from lifecycle.paths import Parts
 from lifecycle.policy import ActionType, ApprovalClass, Rate, Safety, ToolKind, ToolPolicy
+from lifecycle.quorum import REVIEWERS
 from lifecycle.tier import ALWAYS_BLOCKED, Tier
 
 _SAFETY: Final = {
@@ -202,7 +203,7 @@ def _policy(name: str, entry: ToolEntry, can: Capabilities) -> ToolPolicy:
         kind=entry.kind,
         match=entry.match.model_dump(mode="json", exclude_none=True) if entry.match else {},
         roles=frozenset(entry.roles) if entry.roles is not None else None,
-        reviewers=entry.reviewers or "approvers",
+        reviewers=entry.reviewers or REVIEWERS,
         window_s=entry.window_s,
         reversible=can.reversible,
         deferred=can.deferred,

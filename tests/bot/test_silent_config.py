@@ -3,33 +3,21 @@ and who counts as able to propose is who authority lets."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from bot.config import ConfigInvalid, load_config
-from bot.config.quorum import may_propose
-from lifecycle.authority import explain
-from lifecycle.document import ProposalDocument
 from lifecycle.policy import (
-    ActionType,
-    Agent,
     ApprovalClass,
     Limits,
     Safety,
     Sensitivity,
-    ToolPolicy,
 )
-from lifecycle.tier import Tier
-from tests.builders import a_document, a_tool
 
 Write = Callable[..., Path]
 LIMITS = "limits:\n  proposal_ttl_s: 86400\n  rate: {read: 60, write: 10, destructive: 2}\n"
-ROLES = ("reader", "writer", "admin", "secrets_reader", "service", "own")
-HELD = [frozenset(some) for many in range(4) for some in combinations(ROLES, many)]
 RATES = {Safety.READ: 60, Safety.WRITE: 10, Safety.DESTRUCTIVE: 2}
 
 
@@ -75,34 +63,6 @@ def test_a_person_and_an_agent_of_whom_nothing_is_said_may_do_little(write_confi
         assert (each.open_limit, each.terminal) == (10, False)
     assert zoe.groups == frozenset()
     assert (rex.owner, rex.token_env, rex.callback_url) == (None, None, None)
-
-
-def could_propose(agent: Agent, tool: ToolPolicy) -> bool:
-    document = ProposalDocument.model_validate_json(json.dumps(a_document()))
-    conditions = explain(agent, tool, document).conditions
-    return all(each.held for each in conditions if each.name == "roles")
-
-
-@pytest.mark.parametrize("own", [None, frozenset(), frozenset({"own"}), frozenset({"reader"})])
-@pytest.mark.parametrize("sensitivity", Sensitivity)
-@pytest.mark.parametrize("safety", Safety)
-def test_whose_proposals_need_reviewers_is_who_authority_lets_propose(
-    safety: Safety, sensitivity: Sensitivity, own: frozenset[str] | None
-) -> None:
-    """An agent that is left out here could propose what nobody may ever approve."""
-    tool = a_tool(
-        "probe",
-        Tier.CONFIRM,
-        ActionType.EXECUTE,
-        safety=safety,
-        sensitivity=sensitivity,
-        roles=own,
-    )
-    agents = [Agent("leila", roles=roles) for roles in HELD]
-
-    assert [may_propose(agent, tool) for agent in agents] == [
-        could_propose(agent, tool) for agent in agents
-    ]
 
 
 @pytest.mark.parametrize(

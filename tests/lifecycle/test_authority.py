@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lifecycle.answers import AuthorityOutcome
-from lifecycle.authority import Decision, decide, explain, granted_rows, rate_of, roles_asked
+from lifecycle.authority import Decision, decide, explain, granted_rows, rate_of
 from lifecycle.first_gate.gate import Accepted, accept
 from lifecycle.policy import (
     ActionType,
@@ -21,6 +21,7 @@ from lifecycle.policy import (
     Safety,
     Sensitivity,
     ToolPolicy,
+    roles_asked,
 )
 from lifecycle.tier import Tier
 from tests.builders import NOW_MS, PROD, a_document, a_policy, a_tool, the_tools
