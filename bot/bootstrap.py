@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from bot.clocks.boot_id import boot_id
 from bot.clocks.clock import SystemClock
-from bot.config.programs import with_python
 from bot.clocks.resumed import resume_clock
 from bot.config import Config, ConfigInvalid, load_config
 from bot.config.own_code import changed_since_loaded
+from bot.config.programs import with_python
 from bot.config.reading import text_digest_of
 from bot.config.surfaces import choose
 from bot.expected import StartFailed
@@ -72,7 +69,7 @@ class App:
     store: ProposalStore
     started_with: Config
     state: OwnState
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str]
     reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def ends(self) -> None:

@@ -22,7 +22,8 @@ from lifecycle.permit import KeyRing
 #: signs, all verify. To rotate, write a new line above the others and drop the old one an hour
 #: later.
 KEY_FILE: Final = "permit.keys"
-_SHORTEST_SECRET: Final = 16
+#: A shorter secret, in characters, signs nothing, because it can be guessed.
+SHORTEST_SECRET: Final = 16
 _KEY_BYTES: Final = 32
 
 
@@ -47,9 +48,9 @@ def load_ring(data: Path, secret_env: str | None, environment: Mapping[str, str]
             _make(path, secret_env)
         kept = _read(path)
         return KeyRing(kept, next(iter(kept)))
-    if len(secret.strip()) < _SHORTEST_SECRET:  # blanks do not count: anybody could guess them
+    if len(secret.strip()) < SHORTEST_SECRET:  # blanks do not count: anybody could guess them
         raise KeysRefused(
-            f"{secret_env} holds fewer than {_SHORTEST_SECRET} characters; permits could be guessed"
+            f"{secret_env} holds fewer than {SHORTEST_SECRET} characters; permits could be guessed"
         )
     key = hashlib.sha256(b"signoff permit key:" + secret.encode()).digest()
     key_id = "env-" + hashlib.sha256(key).hexdigest()[:8]

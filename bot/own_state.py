@@ -35,7 +35,7 @@ class OwnState:
         self.unwritten: Unwritten = _Noted(self._writes)
         self._works_with(config, (), ())
 
-    def taken(self, fresh: Config, later: Sequence[str], notes: Sequence[str] = ()) -> str:
+    def taken(self, fresh: Config, later: Sequence[str], notes: Sequence[str]) -> str:
         """Tell that a config is in force; return the words for people.
 
         `later` are the parts that wait for the next start, `notes` sentences about possible

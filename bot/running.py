@@ -1,4 +1,4 @@
-"""Runs the bot from its start to a clean end: `signoff start` calls `run_until_stopped`.
+"""Runs the bot from its start to a clean end: `signoff run` calls `run_until_stopped`.
 
 What a former process left is taken up first; then surfaces, doors and jobs run until a signal or
 the end of the surfaces. Everything here runs on the event loop, except `_cut_short`.
@@ -31,7 +31,7 @@ from bot.jobs import JOBS, catch_up
 from bot.jobs.scheduler import Scheduler
 from bot.process.cut_short import cut_short, ended_by_signals, ended_in_time, hear_anew, told_to_end
 from bot.process.early_reload import keep_reloads, take_reload
-from bot.process.forked import keep_signals_from_copies
+from bot.process.forked import HANDLED, keep_signals_from_copies
 from bot.process.garbage import spare_what_is_loaded
 from bot.process.lookups import look_up_apart
 from bot.process.pool import going_on, started_pool
@@ -217,7 +217,7 @@ class _Signals:
     def __exit__(self, *_: object) -> None:
         self._entered.close()
         loop = asyncio.get_running_loop()
-        for taken in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for taken in HANDLED:
             loop.remove_signal_handler(taken)
 
     def _hear(self) -> None:

@@ -45,7 +45,7 @@ def health_of(
     now_ms: int,
     config: Config,
     running: Running | None,
-    stops: Sequence[Mapping[str, Any]] = (),
+    stops: Sequence[Mapping[str, Any]],
 ) -> Sequence[str]:
     """Return lines for people: whether a bot runs, under which policy, with which surfaces, and
     which `stops` on disk wait for it. `running` is None if no bot holds the database."""
@@ -108,7 +108,7 @@ def status_json(
     now_ms: int,
     config: Config,
     running: Running | None,
-    stops: Sequence[Mapping[str, Any]] = (),
+    stops: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return as JSON the process, the policy, the freeze, what the `stops` on disk hold, counts and
     what needs a person. A view."""

@@ -181,7 +181,7 @@ def pending_json(tx: Transaction, now_ms: int, *, public_url: str = "") -> dict[
 
 
 def listed_json(
-    tx: Transaction, proposal: Proposal, now_ms: int, *, public_url: str = ""
+    tx: Transaction, proposal: Proposal, now_ms: int, *, public_url: str
 ) -> dict[str, Any]:
     """Return one proposal of a list. If its reviews cannot be read it has none, and `unreadable`
     says why: no list is withheld for a row beside it."""

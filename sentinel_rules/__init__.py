@@ -8,7 +8,6 @@ from sentinel_rules.loading import (
     load_rules,
     page_of,
     rule_index,
-    rules_fingerprint,
     sources_named,
     tools_named,
 )
@@ -19,7 +18,6 @@ __all__ = [
     "load_rules",
     "page_of",
     "rule_index",
-    "rules_fingerprint",
     "sources_named",
     "tools_named",
 ]

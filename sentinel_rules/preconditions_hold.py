@@ -37,7 +37,6 @@ _ABSENT: Final = object()
 _TOO_MUCH: Final = (
     "This is more searching than one proposal may ask for: ask less, in shorter patterns."
 )
-_REQUIRED_TYPES: Final = frozenset({"precondition"})
 
 
 class PreconditionsHold:
@@ -93,7 +92,7 @@ class PreconditionsHold:
     ) -> Iterator[Finding]:
         judged = {condition.evidence_ref for condition in proposal.preconditions}
         for index, binding in enumerate(proposal.evidence_bindings):
-            needed = binding.required or binding.binding_type in _REQUIRED_TYPES
+            needed = binding.required or binding.binding_type == "precondition"
             if not needed or binding.evidence_id in judged:
                 continue
             packet = facts.evidence.get(binding.evidence_id)

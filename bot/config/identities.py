@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -21,10 +21,10 @@ E = TypeVar("E", bound=BaseModel)
 class Identities:
     """Everybody the config knows, and the groups that a card may call."""
 
-    people: Mapping[str, Person] = field(default_factory=dict)
-    agents: Mapping[str, Agent] = field(default_factory=dict)
-    sources: Mapping[str, Source] = field(default_factory=dict)
-    groups: Mapping[str, GroupEntry] = field(default_factory=dict)
+    people: Mapping[str, Person]
+    agents: Mapping[str, Agent]
+    sources: Mapping[str, Source]
+    groups: Mapping[str, GroupEntry]
 
 
 def read_entries(

@@ -140,7 +140,6 @@ def read_file(path: Path) -> Written:
     value = _Reader(problems, lines).read(node, ())
     if not isinstance(value, dict):
         raise invalid(path, node.start_mark.line + 1, _NO_MAPPING)
-    problems.lines = lines
     return Written(value, problems, _digest_of(text))
 
 

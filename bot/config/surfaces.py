@@ -13,13 +13,12 @@ from bot.config.doubts import doubts
 from bot.config.load import Config
 from bot.config.programs import methods_missing, programs_missing
 from bot.config.shared import known_to_agents
+from bot.keys import SHORTEST_SECRET
 from lifecycle.policy import ToolKind
 
 _STDIN: Final = 0
 #: A shorter token, in characters, can be guessed.
 _SHORTEST_TOKEN: Final = 16
-#: No key is made from a shorter secret, in characters (`bot.keys`).
-_SHORTEST_SECRET: Final = 16
 #: The prefix of a secret of Standard Webhooks.
 _PREFIX: Final = "whsec_"
 
@@ -104,9 +103,9 @@ def _permits(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence if the start will refuse the secret of permits."""
     named = config.permit_secret_env
     secret = environment.get(named) if named else None
-    if secret is not None and len(secret.strip()) < _SHORTEST_SECRET:
+    if secret is not None and len(secret.strip()) < SHORTEST_SECRET:
         yield (
-            f"No bot starts: {named} is set to fewer than {_SHORTEST_SECRET} characters. Set more, "
+            f"No bot starts: {named} is set to fewer than {SHORTEST_SECRET} characters. Set more, "
             "or do not set it at all."
         )
 

@@ -6,9 +6,9 @@ from bot.jobs.job import Job
 from lifecycle.workflow import Workflow
 
 
-async def run_once(workflow: Workflow) -> int:
-    """Write today's anchor if it is missing; return how many were written."""
-    return await workflow.anchor()
+async def run_once(workflow: Workflow) -> None:
+    """Write today's anchor if it is missing."""
+    await workflow.anchor()
 
 
 JOB = Job("anchor", "telling the audit trail's head", every_s=60, run_once=run_once)

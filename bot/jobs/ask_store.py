@@ -7,10 +7,9 @@ from lifecycle.workflow import Workflow
 from lifecycle.workings.answering import ask
 
 
-async def run_once(workflow: Workflow) -> int:
-    """Ask once; return 0 when the store has answered, because that concerns no proposal."""
+async def run_once(workflow: Workflow) -> None:
+    """Ask once."""
     await ask(workflow.world, workflow.world.troubles)
-    return 0
 
 
 JOB = Job("ask_store", "asking the store whether it answers", every_s=5, run_once=run_once)

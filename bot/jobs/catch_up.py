@@ -6,9 +6,9 @@ from bot.jobs.job import Job
 from lifecycle.workflow import Workflow
 
 
-async def run_once(workflow: Workflow) -> int:
+async def run_once(workflow: Workflow) -> None:
     """Read what was missed; a surface without a gap costs nothing."""
-    return await workflow.world.notifier.catch_up()
+    await workflow.world.notifier.catch_up()
 
 
 JOB = Job("catch_up", "reading what the surfaces kept", every_s=5, run_once=run_once)

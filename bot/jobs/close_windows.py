@@ -9,9 +9,9 @@ from bot.jobs.job import Job
 from lifecycle.workflow import Workflow
 
 
-async def run_once(workflow: Workflow) -> int:
-    """Close what is due, earliest first; return how many windows were closed."""
-    return await workflow.close_due()
+async def run_once(workflow: Workflow) -> None:
+    """Close what is due, earliest first."""
+    await workflow.close_due()
 
 
 JOB = Job("close_windows", "closing the windows that are due", every_s=1, run_once=run_once)

@@ -6,10 +6,9 @@ from bot.jobs.job import Job
 from lifecycle.workflow import Workflow
 
 
-async def run_once(workflow: Workflow) -> int:
+async def run_once(workflow: Workflow) -> None:
     """Nudge the surfaces, which look for themselves what is due."""
     workflow.world.notifier.nudge()
-    return 0
 
 
 JOB = Job("deliver", "bringing cards and answers up to date", every_s=1, run_once=run_once)

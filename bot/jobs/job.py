@@ -12,11 +12,11 @@ from lifecycle.workflow import Workflow
 class Job:
     """One named job: `run_once` runs every `every_s` seconds, never twice at a time.
 
-    It gets the workflow and returns how many proposals it concerned. `doing` tells people what is
-    left undone while it fails, as in "closing the windows that are due".
+    `doing` tells people what is left undone while it fails, as in "closing the windows that are
+    due".
     """
 
     name: str
     doing: str
     every_s: float
-    run_once: Callable[[Workflow], Awaitable[int]]
+    run_once: Callable[[Workflow], Awaitable[object]]

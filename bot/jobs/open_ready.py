@@ -6,9 +6,9 @@ from bot.jobs.job import Job
 from lifecycle.workflow import Workflow
 
 
-async def run_once(workflow: Workflow) -> int:
-    """Open what can begin now; return how many began."""
-    return await workflow.open_ready()
+async def run_once(workflow: Workflow) -> None:
+    """Open what can begin now."""
+    await workflow.open_ready()
 
 
 JOB = Job("open_ready", "beginning what may begin now", every_s=1, run_once=run_once)

@@ -6,9 +6,9 @@ from bot.jobs.job import Job
 from lifecycle.workflow import Workflow
 
 
-async def run_once(workflow: Workflow) -> int:
-    """Judge again what was judged under another policy; return how many were."""
-    return await workflow.recheck()
+async def run_once(workflow: Workflow) -> None:
+    """Judge again what was judged under another policy."""
+    await workflow.recheck()
 
 
 JOB = Job(

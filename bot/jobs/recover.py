@@ -6,9 +6,9 @@ from bot.jobs.job import Job
 from lifecycle.workflow import Workflow
 
 
-async def run_once(workflow: Workflow) -> int:
-    """Take up what was left; return how many proposals that concerned."""
-    return await workflow.recover()
+async def run_once(workflow: Workflow) -> None:
+    """Take up what was left."""
+    await workflow.recover()
 
 
 JOB = Job("recover", "taking up what was cut off", every_s=1, run_once=run_once)

@@ -6,9 +6,9 @@ from bot.jobs.job import Job
 from lifecycle.workflow import Workflow
 
 
-async def run_once(workflow: Workflow) -> int:
-    """Remind of what is due; return how many reminders were written."""
-    return await workflow.remind()
+async def run_once(workflow: Workflow) -> None:
+    """Remind of what is due."""
+    await workflow.remind()
 
 
 JOB = Job("remind", "reminding people of what waits", every_s=5, run_once=run_once)

@@ -17,18 +17,18 @@ _FLAG: Final = "clock_told"
 log = logging.getLogger("signoff")
 
 
-async def run_once(workflow: Workflow) -> int:
-    """Announce a wrong clock unless that was done today; return 0, as it concerns no proposal."""
+async def run_once(workflow: Workflow) -> None:
+    """Announce a wrong clock unless that was done today."""
     world = workflow.world
     moment = world.moment()
     strayed = clock_strayed(world.clock)
     words = strayed or await world.store.read(lambda tx: clock_behind(tx, moment.now_ms))
     if words is None:
-        return 0
+        return
     key = f"clock:{'strayed' if strayed else 'behind'}:{moment.now_ms // 86_400_000}"
     told = await world.store.read(lambda tx: tx.flags.get(_FLAG))
     if told == key:
-        return 0
+        return
     log.warning("%s", words)
 
     def unit(tx: Transaction) -> None:
@@ -37,7 +37,6 @@ async def run_once(workflow: Workflow) -> int:
         announce(tx, moment, f"{key}:{moment.now_ms}", words)
 
     await world.write(unit)
-    return 0
 
 
 JOB = Job("tell_clock", "looking at the machine's clock", every_s=60, run_once=run_once)

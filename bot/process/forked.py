@@ -26,7 +26,7 @@ class Ours(Protocol):
 
 _ours: WeakSet[Ours] = WeakSet()
 #: The signals that the bot handles.
-_HANDLED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+HANDLED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 #: Per thread that forks, the signals that it blocked before.
 _forking: Final = threading.local()
 #: In a copy, its own process id and those of the copies it was forked from; empty in the bot.
@@ -99,7 +99,7 @@ def keep_signals_from_copies() -> None:
 def _block_signals() -> None:
     # Two steps: the second may raise what a tool's handler raises, and still has to be undone.
     _forking.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
 
 
 def _unblock_signals() -> None:

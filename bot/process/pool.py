@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
@@ -20,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
-from bot.process.forked import end_copy, keep_from_copies
+from bot.process.forked import HANDLED, end_copy, keep_from_copies
 
 log = logging.getLogger("signoff")
 
@@ -29,9 +28,6 @@ NO_THREAD: Final = "can't start new thread"
 
 #: The number of threads in a pool, the same as Python's default.
 _MOST: Final = min(32, (os.cpu_count() or 1) + 4)
-
-#: The signals that the bot handles.
-_OURS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 #: How many seconds cancelled tasks have to end once all our work is done.
 _GRACE_S: Final = 0.5
@@ -141,12 +137,12 @@ class _Loop(asyncio.SelectorEventLoop):
         self, sig: int, callback: Callable[[*_Given], object], *args: *_Given
     ) -> None:
         """Set the handler of a signal; a tool cannot set one for the signals of the bot."""
-        if not (sig in _OURS and self._is_theirs("may not hear the signals of the bot")):
+        if not (sig in HANDLED and self._is_theirs("may not hear the signals of the bot")):
             super().add_signal_handler(sig, callback, *args)
 
     def remove_signal_handler(self, sig: int) -> bool:
         """Remove the handler of a signal; False if it had none, or if a tool may not remove it."""
-        if sig in _OURS and self._is_theirs("may not keep the bot from hearing its signals"):
+        if sig in HANDLED and self._is_theirs("may not keep the bot from hearing its signals"):
             return False
         return super().remove_signal_handler(sig)
 

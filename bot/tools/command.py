@@ -57,11 +57,11 @@ class CommandTool:
         relative paths start."""
         verbs = ("execute", "commit", "roll_back")
         self._argv: dict[str, Sequence[str]] = {v: settings[v] for v in verbs if settings.get(v)}
-        names = (*_ALWAYS_HANDED_ON, *settings.get("env", ()))
+        named = settings.get("env", ())
+        names = (*_ALWAYS_HANDED_ON, *named)
         handed_on = {name: environment[name] for name in names if name in environment}
         handed_on.setdefault("PATH", os.defpath)
         self._place = Place(folder, handed_on, leftovers)
-        named = settings.get("env", ())
         self._handed = secrets_in_env(named, handed_on)
         values = {handed_on.get(name, "").strip() for name in named}
         long = (each for each in values if len(each) >= _SHORTEST_SECRET)

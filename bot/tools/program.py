@@ -44,7 +44,7 @@ class Ended(NamedTuple):
     code: int
     output: bytes
     errors: bytes
-    cut: bool = False
+    cut: bool
 
 
 class _Kept:

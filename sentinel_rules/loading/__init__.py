@@ -46,21 +46,6 @@ class RuleLoadError(Exception):
         self.problems = tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
-    @property
-    def rule(self) -> str:
-        """The first rule that is wrong."""
-        return self.problems[0].rule
-
-    @property
-    def path(self) -> Parts:
-        """The place of the first problem in the config."""
-        return self.problems[0].path
-
-    @property
-    def remedy(self) -> str:
-        """What to do about the first problem."""
-        return self.problems[0].remedy
-
 
 def load_rules(settings: Mapping[str, RuleSettings]) -> tuple[LoadedRule, ...]:
     """Return the configured rules in the order of the table of nine, then others by id.
@@ -87,11 +72,6 @@ def load_rules(settings: Mapping[str, RuleSettings]) -> tuple[LoadedRule, ...]:
     if problems:
         raise RuleLoadError(problems)
     return tuple(loaded)
-
-
-def rules_fingerprint(rules: Iterable[LoadedRule]) -> dict[str, int]:
-    """Return ids and versions, for policyDigest."""
-    return {rule.id: rule.rule.version for rule in rules}
 
 
 def tools_named(rules: Iterable[LoadedRule]) -> Iterator[tuple[str, Parts, str]]:

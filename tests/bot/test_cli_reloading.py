@@ -112,7 +112,7 @@ async def test_the_word_on_a_reload_of_before_is_no_answer_to_this_one(
     before = load_config(bot.config.path)
     spoil(bot, "proposal_ttl_s: 86400", "proposal_ttl_s: 600")
     words = iter([before, load_config(bot.config.path)])
-    monkeypatch.setattr(time, "sleep", lambda _s: bot.state.taken(next(words), ()))
+    monkeypatch.setattr(time, "sleep", lambda _s: bot.state.taken(next(words), (), ()))
 
     taken = await said(bot, "reload")
 

@@ -118,9 +118,10 @@ def test_C11_a_bad_pattern_stops_the_start(pattern: str) -> None:
     with pytest.raises(RuleLoadError) as caught:
         load_rules(the_rules() | {"prohibited_content": settings})
 
-    assert caught.value.rule == "prohibited_content"
-    assert caught.value.path == ("sentinel", "prohibited_content", "patterns", 1)
-    assert pattern in caught.value.remedy
+    [problem] = caught.value.problems
+    assert problem.rule == "prohibited_content"
+    assert problem.path == ("sentinel", "prohibited_content", "patterns", 1)
+    assert pattern in problem.remedy
 
 
 def test_C11_a_phrase_that_shows_nothing_stops_the_start() -> None:

@@ -134,7 +134,7 @@ def test_F04_without_one_of_the_nine_nothing_starts(rule: str) -> None:
     with pytest.raises(RuleLoadError, match=rule) as caught:
         load_rules(eight)
 
-    assert caught.value.path == ("sentinel",)
+    assert [problem.path for problem in caught.value.problems] == [("sentinel",)]
 
 
 def test_F04_with_no_rules_nothing_starts() -> None:

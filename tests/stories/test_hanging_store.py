@@ -163,7 +163,8 @@ async def test_readers_that_fail_are_an_answer(
 
     monkeypatch.setattr(world.workflow.world.store, "read", fails)
 
-    assert await ask_store.run_once(world.workflow) == 0
+    await ask_store.run_once(world.workflow)
+
     assert since_ms(world) is None
 
 

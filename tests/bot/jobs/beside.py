@@ -23,13 +23,13 @@ class FakeNotifier:
 
     def __init__(self) -> None:
         self.nudges = 0
-        self.found = 2
+        self.caught_up = 0
 
     def nudge(self) -> None:
         self.nudges += 1
 
-    async def catch_up(self) -> int:
-        return self.found
+    async def catch_up(self) -> None:
+        self.caught_up += 1
 
 
 class FakeWorkflow:
@@ -40,8 +40,7 @@ class FakeWorkflow:
         self.world = SimpleNamespace(notifier=FakeNotifier())
 
     def __getattr__(self, name: str):
-        async def duty() -> int:
+        async def duty() -> None:
             self.called.append(name)
-            return 7
 
         return duty

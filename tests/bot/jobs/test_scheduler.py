@@ -45,11 +45,12 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         ("recheck", "recheck"),
     ],
 )
-async def test_a_round_is_one_duty_and_says_how_many(name: str, duty: str) -> None:
+async def test_a_round_is_one_duty(name: str, duty: str) -> None:
     workflow = FakeWorkflow()
     job = next(job for job in JOBS if job.name == name)
 
-    assert await job.run_once(workflow) == 7
+    await job.run_once(workflow)
+
     assert workflow.called == [duty]
 
 
@@ -62,7 +63,11 @@ async def test_surfaces_are_woken_so_that_they_try_again() -> None:
 
 
 async def test_catching_up_reads_what_the_surfaces_kept() -> None:
-    assert await catch_up.run_once(FakeWorkflow()) == 2
+    workflow = FakeWorkflow()
+
+    await catch_up.run_once(workflow)
+
+    assert workflow.world.notifier.caught_up == 1
 
 
 def test_windows_are_looked_at_every_second() -> None:
