@@ -18,6 +18,7 @@ from lifecycle.heard import HEARD, forget
 from lifecycle.moment import Moment, is_moment, later, rfc3339
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, ActorKind, Proposal
+from lifecycle.text.folding import seen
 from lifecycle.text.masking import harmless, plain_words, recorded_words
 
 FLAG: Final = "freeze"
@@ -69,7 +70,7 @@ def freezer(moment: Moment, sender: Sender) -> Sender:
 def check_freeze(moment: Moment, sender: Sender, reason: str) -> None:
     """Raise ReviewRefused if the sender may not freeze, or gives no reason."""
     _operator(moment, sender)
-    if not reason.strip():
+    if not seen(reason):  # signs that nobody sees say nothing
         raise ReviewRefused("reason_required", "Say why: freeze <reason>.")
 
 

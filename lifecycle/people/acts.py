@@ -21,6 +21,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.records import Card
 from lifecycle.review import Absent, Decision, Review
 from lifecycle.state import State
+from lifecycle.text.folding import seen
 from lifecycle.text.masking import harmless, mask_text, plain_words, recorded_words
 
 
@@ -52,9 +53,11 @@ class Act:
     bare: bool = False
 
     def __post_init__(self) -> None:
-        """Bring what was typed into a form that every record can hold."""
+        """Bring what was typed into a form that every record can hold. A reason of which nobody
+        sees a word is none."""
+        reason = recorded_words(self.reason)
         object.__setattr__(self, "proposal_id", plain_words(self.proposal_id))
-        object.__setattr__(self, "reason", recorded_words(self.reason))
+        object.__setattr__(self, "reason", reason if seen(reason) else "")
 
 
 @dataclass(frozen=True, slots=True)

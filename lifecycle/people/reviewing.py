@@ -33,7 +33,6 @@ from lifecycle.proposal import ActorKind, Identity, Proposal
 from lifecycle.quorum import may_approve
 from lifecycle.review import Decision
 from lifecycle.state import State
-from lifecycle.text.folding import seen
 from lifecycle.tier import Puller
 from lifecycle.verdicts.effective_terms import revoke_permit
 from lifecycle.verdicts.judge import may_orchestrate, opening_changes
@@ -262,8 +261,7 @@ def _newly_given(tx: Transaction, proposal: Proposal, act: Act) -> None:
 
 
 def _fit_to_be_approved(tx: Transaction, proposal: Proposal, act: Act) -> None:
-    noted = proposal.verdict is not None and proposal.verdict.needs_reason
-    if noted and not seen(act.reason):  # signs that nobody sees say nothing
+    if proposal.verdict is not None and proposal.verdict.needs_reason and not act.reason:
         raise ReviewRefused(
             "reason_required",
             "Sentinel noted something; say why it is right all the same: "

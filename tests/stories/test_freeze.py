@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from lifecycle.state import State
-from tests.builders import MAIL, PROD
+from tests.builders import MAIL, PROD, UNSEEN
 from tests.world import World
 
 
@@ -38,10 +40,11 @@ async def test_while_frozen_no_window_closes_and_roll_back_works(world: World) -
     assert (await world.proposal(second)).state is State.COMPLETED
 
 
-async def test_only_operators_freeze_with_a_reason_and_thaw(world: World) -> None:
+@pytest.mark.parametrize("unsaid", [" ", *UNSEEN])
+async def test_only_operators_freeze_with_a_reason_and_thaw(world: World, unsaid: str) -> None:
     codes = [
         (await world.workflow.freeze("why", world.sender("ben"))).code,
-        (await world.workflow.freeze(" ", world.sender("ana"))).code,
+        (await world.workflow.freeze(unsaid, world.sender("ana"))).code,
         (await world.workflow.freeze("why", world.sender("leila"))).code,
     ]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.tier import Tier
-from tests.builders import MAIL
+from tests.builders import MAIL, UNSEEN
 from tests.fakes.tools import answering, raising
 from tests.roomy import a_roomy_policy
 from tests.world import World
@@ -78,6 +80,20 @@ async def test_a_cross_within_the_window_takes_the_mail_back(world: World) -> No
     assert mail.explanation == "wrong amount"
     await world.passes(minutes=2)
     assert world.tool("send-email").verbs() == ["execute", "roll_back"]
+
+
+@pytest.mark.parametrize("reason", UNSEEN)
+async def test_a_stop_with_a_reason_of_which_nobody_sees_a_word_tells_who_stopped_it(
+    world: World, reason: str
+) -> None:
+    waiting = (await world.submits(MAIL)).proposal_id or ""
+    await world.rejects("ben", waiting, reason)
+    assert (await world.proposal(waiting)).explanation == "Rejected by ben."
+
+    await auto_approving(world)
+    begun = (await world.submits(MAIL, parameters=MAIL["parameters"] | {"body": "B"})).proposal_id
+    await world.rejects("ben", begun or "", reason)
+    assert (await world.proposal(begun or "")).explanation == "Rolled back by ben."
 
 
 async def test_a_person_may_end_a_window_that_the_orchestrator_opened(world: World) -> None:

@@ -133,8 +133,7 @@ class Incoming:
                 known = as_known_now(self._workflow.policy, sender)
                 return await self._workflow.approve(card.proposal_id, known, reason, card=place)
             case Signal.STOP:
-                why = reason if seen(reason) else ""
-                return await self._workflow.reject(card.proposal_id, sender, why, card=place)
+                return await self._workflow.reject(card.proposal_id, sender, reason, card=place)
             case _:
                 assert_never(signal)
 
