@@ -18,8 +18,10 @@ There are three ways to write. What a failure costs decides which one is right:
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from lifecycle.ports import (
@@ -71,25 +73,22 @@ class Units:
         `failed` is why the store refused it before, if it did: then it is owed from the beginning.
         Raises what the unit itself raises.
         """
-        ours, pause_s, given_up = object(), _MOMENT_S, ""
+        ours, pause_s = object(), _MOMENT_S
         if failed is not None:
             self.owed[ours] = failed
         try:
-            while True:
-                try:
-                    value = await self._tried(unit)
-                    break
-                except StoreUnavailable as error:
-                    self.owed[ours] = error
-                    if isinstance(error, RowAtFault):  # `_tried` tells people of the store alone
-                        self._troubles.step_failed(_OWING, str(error), whose=str(id(ours)))
-                pause_s = await self._paused("written", pause_s, told=True)
-        except Exception as error:
-            given_up = type(error).__name__
-            raise
+            with self._trying(_OWING, str(id(ours))):
+                while True:
+                    try:
+                        value = await self._tried(unit)
+                        break
+                    except StoreUnavailable as error:
+                        self.owed[ours] = error
+                        if isinstance(error, RowAtFault):  # `_tried` tells of the store alone
+                            self._troubles.step_failed(_OWING, str(error), whose=str(id(ours)))
+                    pause_s = await self._paused("written", pause_s, told=True)
         finally:
             self.owed.pop(ours, None)
-            self._troubles.step_mended(_OWING, str(id(ours)), given_up=given_up)
         await self._written()
         return value
 
@@ -99,8 +98,8 @@ class Units:
         `step` says what waits for it, for people who are told if it waits long. Raises
         RowUnreadable for a row that cannot be read however long one waits.
         """
-        pause_s, given_up = _MOMENT_S, ""
-        try:
+        pause_s = _MOMENT_S
+        with self._trying(step):
             while True:
                 try:
                     return await self._around.store.read(view)
@@ -109,11 +108,18 @@ class Units:
                 except StoreUnavailable as error:
                     self._troubles.step_failed(step, str(error))
                 pause_s = await self._paused("read", pause_s, told=pause_s > _MOMENT_S)
-        except Exception as error:
-            given_up = str(error) if isinstance(error, RowUnreadable) else type(error).__name__
+
+    @contextmanager
+    def _trying(self, step: str, whose: str = "") -> Iterator[None]:
+        """Note how it ends that a step is tried again and again: it went well, or is given up."""
+        given_up = ""
+        try:
+            yield
+        except BaseException as error:
+            given_up = _why_given_up(error)
             raise
         finally:
-            self._troubles.step_mended(step, given_up=given_up)
+            self._troubles.step_mended(step, whose, given_up=given_up)
 
     async def check_others(self, error: RowAtFault) -> None:
         """Raise StoreUnavailable, and tell people, if the store takes no other unit either."""
@@ -158,3 +164,9 @@ class Units:
         while not around.ending and (left_ms := until_ms - around.clock.now_ms()) > 0:
             await around.clock.sleep(min(_MOMENT_S, left_ms / 1000))
         return min(_LONGEST_PAUSE_S, pause_s * 2)
+
+
+def _why_given_up(error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError):
+        return "the bot ends"
+    return str(error) if isinstance(error, RowUnreadable) else type(error).__name__

@@ -65,6 +65,22 @@ async def test_that_the_store_takes_nothing_is_told_once_with_its_reason_however
     assert ending.notifier.alerts == []
 
 
+async def test_a_step_that_the_end_cuts_off_is_given_up_and_does_not_work_again(
+    ending: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(_view: object) -> None:
+        raise StoreUnavailable("the disk is gone")
+
+    monkeypatch.setattr(ending.store, "read", fails)
+    world = ending.workflow.world
+    world.background.spawn(world.read_until_answered("taking p1 back", lambda tx: None))
+    await ending.clock.run_for(60)
+
+    await ending.workflow.shut_down(0)
+
+    assert errors(caplog)[-1].startswith("Taking p1 back is given up (the bot ends): from")
+
+
 async def test_an_act_that_a_full_disk_ends_is_no_second_line(
     ending: World, disk: Unwritable, caplog: pytest.LogCaptureFixture
 ) -> None:
