@@ -225,7 +225,7 @@ class ProposalBook(Book):
                 found.append(self.desk.of_row(row))
             except RowUnreadable as unreadable:
                 words = "It stands still; look at it with: signoff audit verify"
-                tell_once(f"{unreadable}. {words}")
+                tell_once(f"{unreadable} {words}")
         return found
 
 

@@ -69,7 +69,7 @@ def review_of(row: Row) -> Review:
         values["found_late"] = bool(row["found_late"])
         _KINDS_OF_A_REVIEW.check(values)
     except (ValueError, TypeError) as error:
-        words = f"A review of {row['proposal_id']} in the database cannot be read: {error}"
+        words = f"A review of {row['proposal_id']} in the database cannot be read: {error}."
         raise RowUnreadable(words) from error
     return Review(**values)
 

@@ -177,7 +177,7 @@ def proposal_of(row: Row) -> Proposal:
     try:
         return _proposal_of(columns)
     except (ValueError, TypeError, KeyError) as error:
-        words = f"The row of {row['proposal_id']} in the database cannot be read: {error}"
+        words = f"The row of {row['proposal_id']} in the database cannot be read: {error}."
         raise RowUnreadable(words) from error
 
 

@@ -205,7 +205,8 @@ async def test_a_stop_of_a_row_that_cannot_be_read_is_kept_and_holds_up_none_beh
     await world.keeps_house()
 
     assert "Kept" in kept.words
-    assert "cannot be read" in kept.words
+    assert "cannot be read: " in kept.words
+    assert ". What you stopped stands still" in kept.words  # in whole sentences
     assert "Kept" in behind.words
     assert (second.state, second.reason) == (State.REJECTED, "rejected_by_person")
     assert waiting == ["p1"]
