@@ -20,6 +20,7 @@ from lifecycle.calls.finishing import CALLED_OTHERWISE, Concluded
 from lifecycle.calls.places import place_objection
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import PermitRefused
+from lifecycle.existing import begun
 from lifecycle.located import located
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Call, RowUnreadable, Tool, Transaction
@@ -71,18 +72,16 @@ class Carrier:
 
     def carry_claim(self, claim: Claim | None) -> None:
         """Make the call of a claim, if there is one to make."""
-        if claim is not None and claim.token is not None:
+        if claim is not None:
             self.carry(claim.proposal, claim.token)
 
     async def _carried(self, proposal: Proposal, token: str, *, answering: bool) -> Proposal:
         """Call, write the answer, and repeat for the call that it claims, until none is claimed."""
         while True:
-            called = proposal.execution
-            if called is None:
-                return proposal
+            called = begun(proposal)
             result = await self._result(proposal, called, token)
             concluded = await self._concluded(proposal, called, result, answering=answering)
-            if concluded.claim is None or concluded.claim.token is None:
+            if concluded.claim is None:
                 return concluded.proposal
             proposal, token = concluded.claim.proposal, concluded.claim.token
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from lifecycle.deciding import decided_by
 from lifecycle.door import amend
 from lifecycle.event_kinds import EventKind
+from lifecycle.existing import begun
 from lifecycle.moment import Moment
 from lifecycle.permitting import grant
 from lifecycle.policy import ToolPolicy
@@ -42,13 +43,10 @@ _NO_PERMIT: Final = "none"
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A call that is ours to make: the proposal with its intent on disk, and the token of the
-    permit.
-
-    `token` is None if there is nothing to call.
-    """
+    permit."""
 
     proposal: Proposal
-    token: str | None
+    token: str
 
 
 def claim_commit(
@@ -82,9 +80,7 @@ def reclaim(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -
     by the config by which it is called, not by that of the call before.
     """
     person = by.kind is ActorKind.PERSON
-    execution = proposal.execution
-    if execution is None or (execution.cause is None and execution.verb is not Verb.EXECUTE):
-        return Claim(proposal, None)
+    execution = begun(proposal)
     attempt = execution.attempt + 1 if person else execution.attempt
     tries = 1 if person else execution.tries + 1
     doubted = execution.doubted or execution.outcome is not Outcome.FAILED
@@ -110,10 +106,7 @@ def _claim(
     cause: Cause,
     details: Mapping[str, Any] | None = None,
 ) -> Claim:
-    execution = proposal.execution
-    if execution is None:
-        return Claim(proposal, None)
-    claimed = replace(execution, verb=verb, attempt=1, tries=1, cause=cause, doubted=False)
+    claimed = replace(begun(proposal), verb=verb, attempt=1, tries=1, cause=cause, doubted=False)
     told = {**(details or {}), "words": cause.words}
     return _begin(tx, moment, proposal, claimed, _CLAIMS[verb], cause.by, told)
 

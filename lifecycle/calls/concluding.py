@@ -26,6 +26,7 @@ from lifecycle.calls.mishaps import commit_failed, rollback_incomplete, tool_of,
 from lifecycle.deciding import decided_by
 from lifecycle.door import amend, call_for_attention, end
 from lifecycle.event_kinds import EventKind
+from lifecycle.existing import begun
 from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import (
@@ -76,9 +77,7 @@ def conclude(
 
 def after_execute(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
     """Go on after an execution that is done: take back, await the window, commit or complete."""
-    execution = proposal.execution
-    if execution is None:
-        return Concluded(proposal)
+    execution = begun(proposal)
     if by.kind is ActorKind.PERSON and not may_be_judged(proposal):
         # A person settles it; what a tool answers is an unknown outcome then.
         excess: str | None = "what was approved was changed, and nobody knows what it allowed"
@@ -238,9 +237,7 @@ def _rolled_back(
 
 def roll_back_done(tx: Transaction, moment: Moment, proposal: Proposal) -> Proposal:
     """End a proposal that is rolled back completely, in the name of whoever asked for that."""
-    execution = proposal.execution
-    if execution is None:
-        return proposal
+    execution = begun(proposal)
     cause = execution.cause or tool_cause(proposal)
     return end(
         tx,

@@ -18,6 +18,7 @@ from lifecycle.changed_rows import tell_of_a_changed_row
 from lifecycle.deciding import decided_by
 from lifecycle.door import amend, end
 from lifecycle.event_kinds import EventKind
+from lifecycle.existing import begun
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment
@@ -109,8 +110,8 @@ def _staged(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Pr
 
     The job finds it by a window end that is set to now, though it never had a window.
     """
-    execution = proposal.execution
-    if execution is None or execution.windowed:
+    execution = begun(proposal)
+    if execution.windowed:
         return proposal
     waits = replace(execution, window_closes_at_ms=moment.now_ms)
     by = tool_of(proposal)
@@ -126,10 +127,7 @@ def _not_committable(
 
     The commit was not called: what was in doubt of the execution is known, and says nothing of it.
     """
-    execution = proposal.execution
-    if execution is None:
-        return proposal
-    due = replace(execution, verb=Verb.COMMIT, attempt=1, tries=1, cause=cause, doubted=False)
+    due = replace(begun(proposal), verb=Verb.COMMIT, attempt=1, tries=1, cause=cause, doubted=False)
     return commit_failed(tx, moment, proposal.but(execution=due), why, {"doubted": False})
 
 
@@ -159,8 +157,8 @@ def taken_back_by_sentinel(
 
 
 def claimed(claim: Claim) -> Concluded:
-    """Return what a claim leads to; without a token there is no call to make."""
-    return Concluded(claim.proposal, claim if claim.token else None)
+    """Return what a claim leads to: its call."""
+    return Concluded(claim.proposal, claim)
 
 
 def complete(

@@ -10,6 +10,7 @@ from typing import Any, Final
 from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.calls.quoting import secrets_of
 from lifecycle.door import call_for_attention
+from lifecycle.existing import begun
 from lifecycle.moment import Moment
 from lifecycle.ports import RowUnreadable, Transaction
 from lifecycle.proposal import ActorKind, Attention, Execution, Identity, Outcome, Proposal
@@ -31,9 +32,7 @@ def tool_of(proposal: Proposal) -> Identity:
 
 def unknown(tx: Transaction, moment: Moment, proposal: Proposal, why: str) -> Proposal:
     """Call for a person: nobody knows whether the tool acted. It is never guessed or repeated."""
-    execution = proposal.execution
-    if execution is None:
-        return proposal
+    execution = begun(proposal)
     call = f"{execution.verb.value} of {proposal.idempotency_key}{_or_before(execution)}"
     return call_for_attention(
         tx,
@@ -62,9 +61,7 @@ def commit_failed(
 ) -> Proposal:
     """Call for a person: the stage was not committed; both retry and roll back are open. The entry
     tells `details`, too."""
-    execution = proposal.execution
-    if execution is None:
-        return proposal
+    execution = begun(proposal)
     return call_for_attention(
         tx,
         moment,
@@ -92,9 +89,7 @@ def rollback_incomplete(
     remains in force. The entry tells only what the tool said now, since somebody may have changed
     the row. `handed` are the tool's own secrets, which its answer may repeat.
     """
-    execution = proposal.execution
-    if execution is None:
-        return proposal
+    execution = begun(proposal)
     still_stands = execution.still_stands if answered is None else answered
     standing = stands_shown(tx, proposal) if answered is None else list(answered)
     shown = mask_quoted(standing, handed)

@@ -8,6 +8,7 @@ from lifecycle.announcing import announce
 from lifecycle.calls.finishing import Concluded, finish, tool_cause
 from lifecycle.door import amend
 from lifecycle.event_kinds import EventKind
+from lifecycle.existing import begun
 from lifecycle.freezing import stands_still
 from lifecycle.heard import HEARD
 from lifecycle.moment import Moment, clock_words
@@ -73,10 +74,10 @@ def close(tx: Transaction, moment: Moment, proposal: Proposal) -> Concluded:
     """Close one window and claim the call that this needs; do nothing if it may not be closed."""
     if not may_close(tx, moment, proposal):
         return Concluded(proposal)
-    execution = proposal.execution
-    if execution is not None and execution.window_opens_at_ms is None:
+    execution = begun(proposal)
+    if execution.window_opens_at_ms is None:
         return finish(tx, moment, proposal, tool_cause(proposal))  # only staged, see `_staged`
-    closes_at_ms = (execution.window_closes_at_ms if execution else None) or moment.now_ms
+    closes_at_ms = execution.window_closes_at_ms or moment.now_ms
     late_ms = moment.now_ms - closes_at_ms
     words = "Nobody objected before the window closed."
     if late_ms > LATE_MS:

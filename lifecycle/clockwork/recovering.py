@@ -14,8 +14,8 @@ from operator import itemgetter
 
 from lifecycle.agents import reporting
 from lifecycle.agreeing.rows import called_under, stands_as_told
-from lifecycle.calls.claiming import Claim, reclaim
-from lifecycle.calls.finishing import Concluded
+from lifecycle.calls.claiming import reclaim
+from lifecycle.calls.finishing import Concluded, claimed
 from lifecycle.calls.mishaps import unknown
 from lifecycle.changed_rows import tell_of_a_changed_row
 from lifecycle.clockwork.lost_calls import LostCalls
@@ -189,8 +189,7 @@ def _recovered(
     still = stands_still(tx, moment, proposal)
     if acts and still is not None:
         return None
-    claim: Claim = reclaim(tx, moment, proposal, CLOCK)
-    return Concluded(claim.proposal, claim)
+    return claimed(reclaim(tx, moment, proposal, CLOCK))
 
 
 def _not_again(tx: Transaction, moment: Moment, proposal: Proposal, how: Orphaned) -> str | None:

@@ -9,6 +9,7 @@ from lifecycle.calls.finishing import finish
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
+from lifecycle.existing import begun
 from lifecycle.freezing import stands_still
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, decided, review_details, review_of, shown_version
@@ -28,15 +29,14 @@ def may_end_early(proposal: Proposal) -> bool:
 
 
 def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
-    """Close the window now, if auto-approval opened the proposal; otherwise answer
-    `already_decided`.
+    """Close the window of what auto-approval opened, now.
 
     Raises ReviewRefused while the tool runs, while something holds the proposal up, and if the
     sender's card cannot show yet that the tool has run: a ✅ on a card that waits for approval
     means the approval and the whole window after it.
     """
-    execution = proposal.execution
-    if execution is None or not may_end_early(proposal) or act.found_late:
+    execution = begun(proposal)
+    if act.found_late:
         return decided(tx, moment, act, proposal)
     if execution.outcome is Outcome.RUNNING:
         raise ReviewRefused("still_running", "The tool has not answered yet; try again then.")

@@ -36,11 +36,10 @@ class AskAlso(Exception):
 
 
 def check_all_asked(tx: Transaction, proposal_id: str, asked: Collection[str]) -> None:
-    """Raise AskAlso if a review counts and its person is not among the `asked`."""
-    reviews = tx.reviews.of(proposal_id)
-    others = {review.person for review in reviews if review.counts}.difference(asked)
+    """Raise AskAlso if an approval counts and its person is not among the `asked`."""
+    others = approvers(proposal_id, tx).difference(asked)
     if others:
-        raise AskAlso(frozenset(others))
+        raise AskAlso(others)
 
 
 async def with_lost(world: World, act: Act, asked: Collection[str]) -> Act:

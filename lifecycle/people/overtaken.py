@@ -14,6 +14,7 @@ from typing import Final
 from lifecycle.announcing import announce
 from lifecycle.answers import Sender
 from lifecycle.audit import AuditEvent
+from lifecycle.door import ASKS_ANEW
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
 from lifecycle.moment import Moment, clock_words, is_moment, later, ms_of
@@ -21,6 +22,7 @@ from lifecycle.people.acts import Act
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.review import Decision
+from lifecycle.state import Trigger
 
 _BACK: Final = EventKind.APPROVAL_TAKEN_BACK
 #: A field in `extra` of a card. It tells by person when they last took a ✅ off that card, whether
@@ -29,24 +31,18 @@ _OFF: Final = "off_ms"
 _HEARD: Final = "heard_at_ms"
 #: An act that was processed sooner than this did not wait.
 _WAITED_MS: Final = 1_000
-#: The kinds of entries after which people are asked anew, whatever the rules found.
-_ASKS_ANEW: Final = frozenset({EventKind.RAISED, EventKind.RESTORED})
 #: The kinds of entries that an act on a call or on an open window must not be older than.
 _CALLS: Final = frozenset(
     {
-        *(
-            "execute",
-            EventKind.TOOL_DONE,
-            EventKind.STAGED,
-            EventKind.EXECUTE_HAPPENED,
-            EventKind.CALLED_AGAIN,
-        ),
-        *(
-            EventKind.COMMIT_CLAIMED,
-            EventKind.ROLL_BACK_CLAIMED,
-            EventKind.SETTLED,
-            EventKind.RETRIED,
-        ),
+        Trigger.EXECUTE.value,
+        EventKind.TOOL_DONE,
+        EventKind.STAGED,
+        EventKind.EXECUTE_HAPPENED,
+        EventKind.CALLED_AGAIN,
+        EventKind.COMMIT_CLAIMED,
+        EventKind.ROLL_BACK_CLAIMED,
+        EventKind.SETTLED,
+        EventKind.RETRIED,
     }
 )
 
@@ -138,7 +134,7 @@ def judged_anew_since(tx: Transaction, moment: Moment, proposal: Proposal, act: 
     for event in _events(tx, proposal):
         told = event.details
         before, found = found, told.get("findings") if "rules" in told else found
-        anew = event.kind in _ASKS_ANEW or "approvals_void" in told or found != before
+        anew = event.kind in ASKS_ANEW or "approvals_void" in told or found != before
         if anew and heard_ms < ms_of(event.at) <= now_ms:
             return True
     return False

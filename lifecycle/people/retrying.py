@@ -7,10 +7,11 @@ from typing import Final
 from lifecycle.agreeing.rows import begun_with, stands_as_told
 from lifecycle.authority import explain
 from lifecycle.calls.claiming import reclaim
-from lifecycle.calls.finishing import CALLED_OTHERWISE, Concluded
+from lifecycle.calls.finishing import CALLED_OTHERWISE, claimed
 from lifecycle.door import record
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
+from lifecycle.existing import begun
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import stands_still
 from lifecycle.heard import HEARD, OVERDUE_MS
@@ -71,8 +72,7 @@ def retry(
         _sentinel_agrees(tx, moment, proposal, checked)
     again = {"verb": execution.verb.value, "attempt": execution.attempt + 1}
     record(tx, moment, EventKind.RETRIED, by, proposal=proposal, sender=act.sender, details=again)
-    claim = reclaim(tx, moment, proposal, by)
-    concluded = Concluded(claim.proposal, claim if claim.token else None)
+    concluded = claimed(reclaim(tx, moment, proposal, by))
     return reviewed(concluded, f"{execution.verb.value} is tried again.")
 
 
@@ -105,7 +105,7 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
     tool = moment.policy.tools.get(proposal.tool)
     if tool is None or configured_tier(tool) is Tier.BLOCK:
         raise ReviewRefused("tool_blocked", _taken_away(proposal, gone=tool is None))
-    if proposal.execution is not None and proposal.execution.by_agent:
+    if begun(proposal).by_agent:
         raise ReviewRefused(
             "permit_already_consumed",
             f"{proposal.actor.id} carries this out itself, and has used its permit. Find out what "
@@ -118,7 +118,7 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
             f"{proposal.kept_stop.person} has stopped it, so it is not tried again: find out what "
             f"happened, then settle {proposal.proposal_id} happened | did-not-happen",
         )
-    if proposal.execution is not None and too_early(moment, proposal.execution):
+    if too_early(moment, begun(proposal)):
         raise ReviewRefused(
             "still_running",
             "Its window is open, and nothing is committed before that closes. Find out whether it "
@@ -155,7 +155,7 @@ def _taken_away(proposal: Proposal, *, gone: bool) -> str:
 def _still_asked_for(moment: Moment, proposal: Proposal, tool: ToolPolicy) -> None:
     """Raise ReviewRefused if an execution would begin anew for a proposer that the config does not
     know any more, or that may not use the tool any more: what waits ends by that as well."""
-    if proposal.execution is None or proposal.execution.verb is not Verb.EXECUTE:
+    if begun(proposal).verb is not Verb.EXECUTE:
         return
     proposer = configured(moment.policy, proposal.actor)
     explanation = explain(proposer, tool, proposal.read()) if proposer is not None else None
@@ -185,16 +185,15 @@ def _still_taken(proposal: Proposal, tool: ToolPolicy) -> None:
     """Raise ReviewRefused if the tool does not take the document any more, has no commit for what
     is to be committed (called all the same, it would answer that it succeeded), or can take nothing
     back in the window that begins with the call."""
-    verb = proposal.execution.verb if proposal.execution is not None else None
-    if verb is Verb.COMMIT and not tool.deferred:
+    execution = begun(proposal)
+    if execution.verb is Verb.COMMIT and not tool.deferred:
         raise ReviewRefused(
             "tool_mismatch",
             f"By its new config {proposal.tool} commits nothing, so what it staged would not be "
             "carried out. Put a config in force by which it commits, and retry; or roll-back "
             f"{proposal.proposal_id} <reason>, or settle it if its outcome is unknown",
         )
-    windowed = proposal.execution is not None and proposal.execution.windowed
-    if verb is Verb.EXECUTE and windowed and not tool.reversible:
+    if execution.verb is Verb.EXECUTE and execution.windowed and not tool.reversible:
         raise ReviewRefused(
             "rollback_not_available",
             f"It was approved with a rollback window, and by its new config {proposal.tool} takes "
@@ -202,7 +201,7 @@ def _still_taken(proposal: Proposal, tool: ToolPolicy) -> None:
             "retry; or find out what happened, then settle "
             f"{proposal.proposal_id} happened | did-not-happen",
         )
-    fault = misfit(tool, proposal.read()) if verb is Verb.EXECUTE else None
+    fault = misfit(tool, proposal.read()) if execution.verb is Verb.EXECUTE else None
     if fault is not None:
         raise ReviewRefused(
             fault.code,
@@ -214,8 +213,8 @@ def _still_taken(proposal: Proposal, tool: ToolPolicy) -> None:
 
 def _may_begin_anew(moment: Moment, proposal: Proposal) -> None:
     """Raise ReviewRefused permit_expired if the time in which execution may begin is over."""
-    execution, window = proposal.execution, proposal.read().time_window
-    starts = execution is not None and execution.verb is Verb.EXECUTE
+    window = proposal.read().time_window
+    starts = begun(proposal).verb is Verb.EXECUTE
     if starts and window is not None and window.valid_until_ms <= moment.now_ms:
         raise ReviewRefused(
             "permit_expired",

@@ -15,6 +15,7 @@ from lifecycle.counting import is_lost
 from lifecycle.door import advance, amend
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
+from lifecycle.existing import begun
 from lifecycle.moment import Moment
 from lifecycle.people.acts import Act, Reviewed, found
 from lifecycle.people.overtaken import said_of_this_call
@@ -64,7 +65,7 @@ def settle(tx: Transaction, moment: Moment, act: Act, *, happened: bool) -> Revi
     if happened and _passes_over_a_stop(tx, proposal, execution):
         raise ReviewRefused("digest_mismatch", _STOPPED.format(proposal.proposal_id))
     noted = _noted(tx, moment, proposal, act, by, happened=happened)
-    if noted.execution is not None and noted.execution.outcome is Outcome.DONE:
+    if begun(noted).outcome is Outcome.DONE:
         return reviewed(Concluded(noted), "Settled: it is committed when its window closes.")
     concluded = (
         _happened(tx, moment, noted, by) if happened else _did_not_happen(tx, moment, noted, by)
@@ -92,9 +93,7 @@ def _noted(
     tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Identity, *, happened: bool
 ) -> Proposal:
     """Store a person's word. A commit that did not happen is due again when its window closes."""
-    execution = proposal.execution
-    if execution is None:
-        return proposal
+    execution = begun(proposal)
     details: dict[str, Any] = {"verb": execution.verb.value, "happened": happened}
     settled = replace(execution, doubted=False)
     if not happened and too_early(moment, execution) and proposal.kept_stop is None:
@@ -182,9 +181,7 @@ def _seen(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, by: Ide
 
 
 def _happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
-    execution = proposal.execution
-    if execution is None:
-        return Concluded(proposal)
+    execution = begun(proposal)
     match execution.verb:
         case Verb.EXECUTE:
             length_ms = _window_ms(tx, proposal) if execution.windowed else 0
@@ -220,9 +217,8 @@ def _window_ms(tx: Transaction, proposal: Proposal) -> int:
 
 
 def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Proposal:
-    execution = proposal.execution
-    cause = execution.cause if execution else None
-    cause = cause or Cause(by, Puller.PERSON, "tool_succeeded", "A person found it done.")
+    execution = begun(proposal)
+    cause = execution.cause or Cause(by, Puller.PERSON, "tool_succeeded", "A person found it done.")
     stopped = _too_late(tx, moment, proposal, by)
     return advance(
         tx,
@@ -233,7 +229,7 @@ def _commit_happened(tx: Transaction, moment: Moment, proposal: Proposal, by: Id
         cause.puller,
         reason=cause.reason,
         explanation=f"{cause.words} {stopped}".strip(),
-        execution=replace(execution, outcome=Outcome.DONE) if execution else None,
+        execution=replace(execution, outcome=Outcome.DONE),
     )
 
 
@@ -251,9 +247,7 @@ def _too_late(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity)
 
 
 def _did_not_happen(tx: Transaction, moment: Moment, proposal: Proposal, by: Identity) -> Concluded:
-    execution = proposal.execution
-    if execution is None:
-        return Concluded(proposal)
+    execution = begun(proposal)
     words = f"{by.id} found that it did not happen."
     match execution.verb:
         case Verb.EXECUTE:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final, NoReturn, assert_never
 
-from lifecycle.answers import Reply
 from lifecycle.calls.claiming import claim_roll_back
 from lifecycle.copied import whether_run
 from lifecycle.door import advance, amend
 from lifecycle.ending import REASON_WAIT_MS
 from lifecycle.errors import ReviewRefused
 from lifecycle.event_kinds import EventKind
+from lifecycle.existing import begun
 from lifecycle.moment import Moment
 from lifecycle.people.acts import (
     Act,
@@ -114,12 +113,6 @@ def _over(proposal: Proposal) -> tuple[str, str]:
     return code, f"{_TOO_LATE if late else ''}{decided_words(proposal)}"
 
 
-def _reviewed(proposal: Proposal, words: str) -> Reviewed:
-    return Reviewed(
-        Reply(words, proposal_id=proposal.proposal_id, state=proposal.state.value), proposal
-    )
-
-
 def _is_orchestrator(moment: Moment, act: Act) -> bool:
     named = moment.policy.orchestrator
     return named is not None and act.sender.identity == Identity(ActorKind.AGENT, named)
@@ -145,7 +138,7 @@ def _rejected_by_orchestrator(
         explanation=act.reason or f"Rejected by the orchestrator {by.id}.",
         sender=act.sender,
     )
-    return _reviewed(rejected, f"{rejected.proposal_id} is rejected.")
+    return Reviewed.of(rejected, f"{rejected.proposal_id} is rejected.")
 
 
 def _stopper(moment: Moment, proposal: Proposal, act: Act) -> str:
@@ -197,7 +190,7 @@ def _rejected(
         reason_due_ms=_reason_due_ms(moment, act),
     )
     words = f"{rejected.proposal_id} is rejected by {person}. {whether_run(tx, rejected)}"
-    return _reviewed(rejected, words)
+    return Reviewed.of(rejected, words)
 
 
 def _taken_back(
@@ -245,10 +238,8 @@ def _roll_back_now(
         reason_due_ms=_reason_due_ms(moment, act),
     )
     claim = claim_roll_back(tx, moment, due, cause)
-    return replace(
-        _reviewed(claim.proposal, f"{proposal.proposal_id} is being rolled back for {person}."),
-        claim=claim if claim.token else None,
-    )
+    words = f"{proposal.proposal_id} is being rolled back for {person}."
+    return Reviewed.of(claim.proposal, words, claim=claim)
 
 
 def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person: str) -> Reviewed:
@@ -275,13 +266,13 @@ def _kept(tx: Transaction, moment: Moment, proposal: Proposal, act: Act, person:
             act.sender.surface,
         ),
     )
-    return _reviewed(kept, _kept_words(kept))
+    return Reviewed.of(kept, _kept_words(kept))
 
 
 def _kept_words(proposal: Proposal) -> str:
     """Return what becomes of a kept ❌; nobody can take back what is committed already."""
-    execution, proposal_id = proposal.execution, proposal.proposal_id
-    if execution is None or execution.outcome is Outcome.RUNNING:
+    execution, proposal_id = begun(proposal), proposal.proposal_id
+    if execution.outcome is Outcome.RUNNING:
         return "Kept: it is taken back as soon as the tool's answer is known."
     look = f"A reviewer looks, then: settle {proposal_id} happened | did-not-happen"
     if execution.verb is Verb.EXECUTE:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lifecycle.answers import Reply
 from lifecycle.door import advance
 from lifecycle.errors import ReviewRefused
 from lifecycle.moment import Moment
@@ -33,9 +32,4 @@ def withdraw(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
         explanation=act.reason or "Withdrawn by its proposer.",
         sender=act.sender,
     )
-    reply = Reply(
-        f"{act.proposal_id} is withdrawn.",
-        proposal_id=withdrawn.proposal_id,
-        state=withdrawn.state.value,
-    )
-    return Reviewed(reply, withdrawn)
+    return Reviewed.of(withdrawn, f"{act.proposal_id} is withdrawn.")

@@ -161,6 +161,42 @@ async def test_a_mail_is_not_sent_in_the_name_of_somebody_who_did_not_ask_for_it
     assert world.tool(SEND).verbs() == ["execute", "commit"]
 
 
+NOBODY = "UPDATE proposals SET rest = json_remove(rest, '$.execution.cause')"
+
+
+async def test_a_roll_back_is_tried_again_though_somebody_removed_who_asked_for_it(
+    world: World, forged: Any
+) -> None:
+    proposal_id = await in_its_window(world)
+    world.tool(SEND).on["roll_back"] = raising(ToolFailed("not today"))
+    await world.rejects("ben", proposal_id)
+    forged(NOBODY)
+    world.tool(SEND).on["roll_back"] = answering({})
+
+    reply = await world.workflow.retry(proposal_id, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert reply.words.startswith("roll_back is tried again.")
+    assert world.tool(SEND).verbs() == ["execute", "roll_back", "roll_back"]
+    assert (await world.proposal(proposal_id)).state is State.ROLLED_BACK
+
+
+async def test_a_roll_back_that_was_cut_off_is_taken_up_though_nobody_asked_for_it_any_more(
+    tmp_path: Path, forged: Any
+) -> None:
+    tools = dict(a_policy().tools)
+    tools[SEND] = replace(tools[SEND], idempotent=True)
+    async with staged(DATABASE, tmp_path, a_policy(tools=tools)) as world:
+        proposal_id = await in_its_window(world)
+        world.tool(SEND).on["roll_back"] = waiting_for(asyncio.Event(), {})
+        await world.workflow.reject(proposal_id, world.sender("ben"), "not now")
+        forged(NOBODY)
+
+        await dies(world)
+
+        assert world.tool(SEND).verbs() == ["execute", "roll_back", "roll_back"]
+
+
 async def test_an_end_in_a_name_that_was_written_by_hand_is_named_afterwards(
     world: World, forged: Any
 ) -> None:
