@@ -30,7 +30,7 @@ _OUTLIVES_THE_END: Final = frozenset({Attention.ENVELOPE_EXCEEDED})
 #: States in which people approve.
 _UNDECIDED: Final = frozenset({State.PENDING, State.SENTINEL_APPROVED})
 #: Kinds of entries after which no approval of before counts, whatever else they tell.
-_ASKS_ANEW: Final = frozenset({EventKind.RAISED, EventKind.RESTORED})
+ASKS_ANEW: Final = frozenset({EventKind.RAISED, EventKind.RESTORED})
 #: Fields whose new value stands in the entry that sets them, and nowhere else in the trail.
 _TOLD: Final = ("deadline_ms", "reason_due_ms")
 #: The detail by which an entry says that it voided approvals; its number may be 0.
@@ -242,7 +242,7 @@ def _is_another(
     amended: Proposal, seen: Proposal, kind: EventKind, details: Mapping[str, Any]
 ) -> bool:
     """Return whether people decide on something else than earlier cards show (`anew_version`)."""
-    if kind in _ASKS_ANEW or _VOID in details:
+    if kind in ASKS_ANEW or _VOID in details:
         return True
     now, before = amended.verdict, seen.verdict
     return (

@@ -62,9 +62,7 @@ def _instead_key(proposal_id: str) -> str:
     return f"{end_key(proposal_id)}:unanswered"
 
 
-def answer_of(
-    proposal: Proposal, *, deduplicated: bool = False, differs: tuple[str, ...] = ()
-) -> Answer:
+def answer_of(proposal: Proposal, *, deduplicated: bool = False) -> Answer:
     """Return the answer object for a proposal as it stands; no credential leaves with it."""
     return Answer(
         proposal_id=proposal.proposal_id,
@@ -75,7 +73,6 @@ def answer_of(
         explanation=mask_text(proposal.explanation or _waiting_words(proposal)),
         digest=proposal.digest,
         deduplicated=deduplicated,
-        differs=differs,
         errors=proposal.verdict.faults() if proposal.verdict else (),
         result=proposal.frame,
         execution=execution_json(proposal),

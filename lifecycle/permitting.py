@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from lifecycle import permit as permits
 from lifecycle.moment import Moment
 from lifecycle.policy import ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal, Verb
 from lifecycle.records import PermitRecord
-
-LONGEST_MS: Final = 3_600_000
 
 
 def grant(
@@ -50,7 +46,7 @@ def grant(
 def _permit(
     moment: Moment, proposal: Proposal, tool: ToolPolicy, verb: Verb, attempt: int
 ) -> permits.Permit:
-    expires_ms = moment.now_ms + LONGEST_MS
+    expires_ms = moment.now_ms + permits.LONGEST_VALIDITY_MS
     window = proposal.read().time_window if _begins(proposal, verb, attempt) else None
     if window is not None:
         expires_ms = min(expires_ms, window.valid_until_ms)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from lifecycle.document import ProposalDocument
 from lifecycle.first_gate.structure import BINDING_TYPES, OPERATORS
 from lifecycle.policy import ApprovalClass
+from lifecycle.windows import COMPENSATED, DEFERRED, NONE
 
 _ID: Final = {"type": "string", "pattern": r"^(?!\.+$)[A-Za-z0-9._-]{1,64}$"}
 #: For readers who see the schema alone, such as the model of an agent.
@@ -49,9 +50,7 @@ def proposal_schema() -> dict[str, Any]:
     parts["TimeWindow"]["properties"]["max_duration_ms"] |= {"minimum": 1}
     parts["EvidenceBinding"]["properties"]["binding_type"] |= {"enum": list(BINDING_TYPES)}
     parts["EvidenceBinding"]["properties"]["evidence_id"] |= _ID
-    parts["RollbackSemantics"]["properties"]["kind"] |= {
-        "enum": ["deferred", "compensated", "none"]
-    }
+    parts["RollbackSemantics"]["properties"]["kind"] |= {"enum": [DEFERRED, COMPENSATED, NONE]}
     for told, into in ((_FIELDS, fields), (_PARTS, parts)):
         for name, words in told.items():
             into[name] |= {"description": words}

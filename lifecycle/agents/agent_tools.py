@@ -27,15 +27,11 @@ from lifecycle.freezing import FROZEN, stands_still
 from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.judging.open_windows import LATE, was_late
 from lifecycle.moment import Moment
-from lifecycle.opening import (
-    ask_people,
-    start_execution,
-    still_true,
-)
+from lifecycle.opening import ask_people, start_execution, still_true
 from lifecycle.people.acts import decided_words
 from lifecycle.policy import ToolKind
 from lifecycle.ports import StoreUnavailable, Transaction
-from lifecycle.proposal import Proposal
+from lifecycle.proposal import Proposal, Verb
 from lifecycle.records import PermitRecord
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
@@ -242,7 +238,7 @@ def _fits_still(moment: Moment, permit: permits.Permit, proposal: Proposal) -> N
         digests=(proposal.digest, proposal.r3_s256),
         tool=tool.name,
         actor=proposal.actor.id,
-        verb=permit.verb,
+        verb=Verb.EXECUTE.value,
         attempt=1,
         policy_digest=moment.policy.digest,
         now_ms=moment.now_ms,

@@ -26,7 +26,7 @@ from lifecycle.event_kinds import EventKind
 from lifecycle.expiry import as_seen
 from lifecycle.moment import Moment
 from lifecycle.people.acts import decided_words
-from lifecycle.permitting import LONGEST_MS
+from lifecycle.permit import LONGEST_VALIDITY_MS
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.proposal import Execution, Outcome, Proposal, Verb
 from lifecycle.windows import call_limit_ms
@@ -84,7 +84,7 @@ def is_overdue(moment: Moment, proposal: Proposal) -> bool:
     tool, execution = moment.policy.tools.get(proposal.tool), proposal.execution
     if execution is None or execution.outcome is not Outcome.RUNNING:
         return False
-    timeout_s = tool.timeout_s if tool else LONGEST_MS // 1000
+    timeout_s = tool.timeout_s if tool else LONGEST_VALIDITY_MS // 1000
     limit_ms = call_limit_ms(timeout_s, _time_window(proposal))
     return moment.now_ms >= execution.began_at_ms + limit_ms
 

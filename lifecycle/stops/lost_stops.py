@@ -23,10 +23,11 @@ def cut_off(spooled: Spooled, act: Act, *, freezes: bool = False) -> None:
     """
     stop = spooled.line(act, freezes=freezes)
     spooled.world.unspooled.append(stop)
-    words = (
+    log.error(
         "the store had not confirmed %s when the bot ended: see after the next start whether it "
+        "counts, and give it again if not",
+        _named(stop),
     )
-    log.error(words + "counts, and give it again if not", _named(stop))
 
 
 def tell_of_lost_stops(world: World) -> None:

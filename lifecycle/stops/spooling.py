@@ -88,7 +88,7 @@ class Spooled:
         at_ms = min(now_ms, stop.get("at_ms") or now_ms)
         self.world.heard.add(HeardStop(_key(stop), stop["surface"], at_ms))
 
-    def keeps_freeze(self, *, but: Collection[str] = ()) -> bool:
+    def keeps_freeze(self, *, but: Collection[str]) -> bool:
         """Return whether a freeze waits for the store, without those of the keys `but`. It looks at
         what is held, and so knows even if the spool cannot be read."""
         waiting = (each.key for each in self.world.heard.freezes())
