@@ -48,7 +48,6 @@ class Reacting:
         self._rest = desk.rest
         self._looks = Looks(desk.clock, desk.rest.card_in)
         self._workflow = desk.workflow
-        self._world = desk.workflow.world
         self._incoming = incoming
         self._delivery = delivery
         self._reactions = reactions
@@ -122,9 +121,14 @@ class Reacting:
         await self._speaking.hint(heard.user, heard.message_ts, reply)
 
     async def _stands(self, heard: Reacted) -> bool:
-        """Say whether a ✅ still stands, after hearing any ❌; a ❌ counts in any case."""
-        card = await self._world.store.read(lambda tx: tx.cards.find(SURFACE, heard.message_ts))
-        if heard.signal is Signal.STOP or card is None or not await self._incoming.open(card):
+        """Say whether a ✅ still stands, after hearing any ❌; a ❌ counts in any case.
+
+        What stands on a former card says nothing of the one that counts: the law answers there.
+        """
+        card = await self._incoming.card(heard.message_ts)
+        if heard.signal is Signal.STOP or card is None or heard.message_ts != card.message_ids[-1]:
+            return True
+        if not await self._incoming.open(card):
             return True
         try:
             return await self._reactions.stands(heard, card)
@@ -133,7 +137,7 @@ class Reacting:
 
     async def _card_written(self, ts: str) -> None:
         """Wait for delivery if the message may be a card that has no row yet."""
-        if await self._world.store.read(lambda tx: tx.cards.find(SURFACE, ts)) is None:
+        if await self._incoming.card(ts) is None:
             async with self._delivery.held():
                 await self._incoming.unplaced.look_sooner()
 

@@ -53,8 +53,8 @@ class Reactions:
         #: By message ts, who stood under a card when it was last read.
         self._stood: dict[str, frozenset[str]] = {}
 
-    async def found(self, card: Card, message_ts: str) -> Found:
-        """Return who stands under the card in this message. Raises CardGone, SurfaceFailed.
+    async def found(self, card: Card) -> Found:
+        """Return who stands under the card. Raises CardGone, SurfaceFailed.
 
         If Slack does not say who somebody is, what stands under ❌ is carried out all the same.
         Inside its window nothing but ❌ counts, so that is enough; before, SurfaceFailed is raised
@@ -63,7 +63,7 @@ class Reactions:
         said_s = _SAID_S if await self._in_window(card) else None
         place = left_in(card, self._rest.id)
         try:
-            found, unsaid = await self._looked(message_ts, place, said_s)
+            found, unsaid = await self._looked(card.message_ids[-1], place, said_s)
         except SlackRefused as refused:
             if not refused.of_the_app:
                 check_readable(card, place, refused)
@@ -151,7 +151,8 @@ class Reactions:
             self._stood.pop(next(iter(self._stood)))
 
     async def stands(self, given: Reacted, card: Card) -> bool:
-        """Say whether a ✅ still stands, in any skin tone; raises CardGone, SurfaceFailed.
+        """Say whether a ✅ still stands on the card that counts, in any skin tone; raises CardGone,
+        SurfaceFailed.
 
         Slack promises no order of events, and delivers late ones again. So what was not heard yet
         is heard first: a ❌ on this card or on another surface, and the removal of a ✅ by which
@@ -163,7 +164,7 @@ class Reactions:
         self._remember(given.message_ts, there - {self._me.user})
         approving, stopping = lists[given.signal], lists[Signal.STOP].users - {self._me.user}
         if stopping or await self._catching_up.may_be_gone(card, approving.users):
-            found = await self.found(card, given.message_ts)
+            found = await self.found(card)
             await self._catching_up.stop_first(card, found)
         if given.user not in approving.users and not approving.whole:
             raise SurfaceFailed(TOO_FEW)
@@ -207,7 +208,7 @@ class Reactions:
         only what a person says in words counts.
         """
         try:
-            found = await self.found(card, card.message_ids[-1])
+            found = await self.found(card)
         except CardGone:
             return True
         except SurfaceFailed as failure:
@@ -220,7 +221,7 @@ class Reactions:
         ts = card.message_ids[-1]
         async with self.alone(ts):
             try:
-                found = await self.found(card, ts)
+                found = await self.found(card)
             except CardGone:
                 await card_deleted(self._workflow.world, SURFACE, ts)
                 return 0

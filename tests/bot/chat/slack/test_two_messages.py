@@ -95,3 +95,51 @@ async def test_what_stood_on_a_deleted_card_takes_nothing_back_where_it_stands_a
         await slack.settles()
         await read_again(slack)
         assert await counting(slack) == ["ana"]
+
+
+async def bens_tick_on_the_first(slack: OnSlack) -> Message:
+    """Let ana approve on the second, and ben give a ✅ on the first later; return the second."""
+    first, second = await posted_twice(slack)
+    await slack.world.workflow.freeze("so that nothing begins", slack.world.sender("ana"))
+    await slack.server.unreacts("UANA", first.ts)
+    await slack.server.reacts("UANA", second.ts)
+    await slack.settles()
+    slack.world.clock.advance(5)
+    await slack.server.reacts("UBEN", first.ts)
+    await slack.settles()
+    assert (await slack.codes("p1"))[-1] == "stale_card"
+    return second
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+async def test_a_check_mark_on_the_first_takes_back_no_approval_on_the_second(
+    seeded: bool,
+) -> None:
+    """That one did not stand on the first, and counted as taken off."""
+    async with on_slack() as slack:
+        if seeded:  # the bot could not take its own emoji off the first yet
+            slack.server.fails("reactions.remove", "status", status=503, times=None)
+        await bens_tick_on_the_first(slack)
+        assert await counting(slack) == ["ben", "ana"]
+
+
+async def test_a_check_mark_on_the_first_keeps_none_on_the_second_that_was_taken_off() -> None:
+    """The second counted as cleared of emoji, as the first was: her approval stood for good."""
+    async with on_slack() as slack:
+        second = await bens_tick_on_the_first(slack)
+        await slack.server.unreacts("UANA", second.ts, heard=False)
+        await read_again(slack)
+        assert await counting(slack) == ["ben"]
+
+
+async def test_a_cross_on_the_first_that_decided_nothing_decides_nothing_with_a_check_mark() -> (
+    None
+):
+    async with on_slack() as slack:
+        first, _ = await posted_twice(slack)
+        await slack.server.reacts("UANA", first.ts, "x")
+        await slack.settles()
+        slack.world.clock.advance(5)
+        await slack.server.reacts("UBEN", first.ts)
+        await slack.settles()
+        assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
