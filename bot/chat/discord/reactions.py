@@ -133,9 +133,10 @@ class Reactions:
 
         It may have been taken off while that took its time, or while nobody heard: if it was heard
         in another connection, or its removal could not be stored, the card is read. If its removal
-        was heard and stored, that event waits behind this one, and nothing begins before it.
+        was heard and stored, that event waits behind this one, and nothing begins before it. On a
+        former card the law answers: the one that counts does not tell whether that ✅ stands.
         """
-        if card is None:
+        if card is None or card.message_ids[-1] != payload["message"]:
             return True
         began_ms, message_id = self._workflow.world.clock.now_ms(), card.message_ids[-1]
         await self._catching_up.elsewhere.heard_in_time(card.proposal_id)

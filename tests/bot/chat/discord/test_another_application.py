@@ -83,3 +83,24 @@ async def test_the_card_of_what_has_ended_is_tried_once(stage: DiscordStage) -> 
         await stage.passes(seconds=61)
         await stage.broadcast.delivery("discord").drain()
     assert len(stage.server.called("PATCH", tried)) == 1
+
+
+async def test_a_check_mark_on_a_former_card_is_refused_and_told_although_something_was_missed(
+    stage: DiscordStage,
+) -> None:
+    """The card that counts was read, where it does not stand: it seemed to be taken off."""
+    proposal_id = await stage.proposes(PROD, approval_class="dual")
+    former = await stage.card(proposal_id)
+    await stage.quiet()
+    await stage.ends()
+    is_replaced(stage)
+    await stage.begins()
+    stage.server.reacts(ANA, former, TICK)
+    await until(lambda: stage.server.cards(), "a card of the present account")
+    await stage.card(proposal_id)
+    await stage.quiet()
+    stage.clock.advance(5)
+    stage.surface.missed()
+    stage.server.reacts(BEN, former, TICK)
+    await stage.ignored("stale_card")
+    await until(lambda: any("an old one" in said for said in stage.server.said()), "told")
