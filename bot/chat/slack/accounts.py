@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from bot.chat.hearing.senders import accounts_of, sender_of, stranger
@@ -81,13 +84,20 @@ class Accounts:
             return stranger(SURFACE, account, event_id=event_id, place=place)
         return found
 
-    def named(self, policy: Policy, user: str, team: str) -> Sender:
-        """Return whose account it is by the config alone. A stop counts even if Slack does not say
-        what has become of the account (ADR 0011)."""
-        known = (policy.people, policy.agents, policy.sources)
-        accounts = [entry.accounts.get(SURFACE, "") for part in known for entry in part.values()]
-        theirs = (each for each in accounts if each.partition("/")[2] == user)
-        found = [sender_of(policy, SURFACE, each) for each in (f"{team}/{user}", *theirs)]
+    def named(
+        self,
+        policy: Policy,
+        user: str,
+        team: str,
+        *,
+        event_id: str | None = None,
+        place: str | None = None,
+    ) -> Sender:
+        """Return whose account it is, or was when the event was heard, by the config alone. A stop
+        counts even if Slack does not say what has become of the account (ADR 0011)."""
+        theirs = (each for each in _accounts(policy) if each.partition("/")[2] == user)
+        of = partial(sender_of, policy, SURFACE, event_id=event_id, place=place)
+        found = [of(each) for each in (f"{team}/{user}", *theirs)]
         return next((each for each in found if each.kind is not None), found[0])
 
     async def user_of_bot(self, bot_id: str) -> str | None:
@@ -98,11 +108,18 @@ class Accounts:
             return None
         return (answer.get("bot") or {}).get("user_id")
 
-    async def membership(self, policy: Policy, people: Iterable[str]) -> dict[str, bool | None]:
+    async def membership(
+        self, policy: Policy, people: Iterable[str], within_s: float
+    ) -> dict[str, bool | None]:
         """Return for each of `people` with an account here whether they are still full members;
-        None if that cannot be read."""
+        None for whomever Slack does not say that of within so many seconds."""
         accounts = accounts_of(policy, SURFACE, frozenset(people))
-        return {name: await self._member(account) for name, account in accounts.items()}
+        found: dict[str, bool | None] = dict.fromkeys(accounts)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                for name, account in accounts.items():
+                    found[name] = await self._member(account)
+        return found
 
     async def _member(self, account: str) -> bool | None:
         team, _, user = account.partition("/")
@@ -116,7 +133,7 @@ class Accounts:
 
     async def _in_grid(self, policy: Policy, found: Sender, user: str) -> Sender:
         """Find an account in its grid: events may name a workspace, the config the whole."""
-        if not any(f"/{user}" in account for account in _all_accounts(policy)):
+        if not is_named(policy, user):
             return found
         profile = await self.profile(user)
         team = found.account.partition("/")[0]
@@ -151,10 +168,11 @@ def turn_of(policy: Policy, user: str) -> Turn:
 
 def is_named(policy: Policy, user: str) -> bool:
     """Say whether the config names this user, in whichever workspace; else it is a stranger."""
-    return f"/{user}" in _all_accounts(policy)
+    return any(each.partition("/")[2] == user for each in _accounts(policy))
 
 
-def _all_accounts(policy: Policy) -> Iterable[str]:
+def _accounts(policy: Policy) -> Iterator[str]:
     for known in (policy.people, policy.agents, policy.sources):
         for entry in known.values():
-            yield f"/{entry.accounts.get(SURFACE, '').partition('/')[2]}"
+            if SURFACE in entry.accounts:
+                yield entry.accounts[SURFACE]

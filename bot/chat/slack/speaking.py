@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -76,7 +75,7 @@ class Speaking:
         except SurfaceFailed as failure:
             if (failure.retry_after_s or 0) <= LONGEST_WAIT_S and self._patience_s() > 0:
                 raise
-        return replace(accounts.named(policy, user, team), event_id=event_id, place=place)
+        return accounts.named(policy, user, team, event_id=event_id, place=place)
 
     def _patience_s(self) -> float:
         """Return for how long the stop that is being processed may still wait, in seconds."""

@@ -57,6 +57,19 @@ async def test_nobody_is_a_member_of_whom_slack_does_not_say_so_in_time(
         assert unread == {"ana": None, "ben": None}
 
 
+async def test_who_has_left_is_known_to_have_left_although_slack_says_nothing_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody was known to have left then, so that an approval of theirs counted all the same."""
+    monkeypatch.setattr("bot.chat.slack.notifier._MEMBERSHIP_S", 2)
+    async with on_slack() as slack:
+        for user in ("UANA", "UBEN"):
+            slack.server.workspace.users[user].deleted = True
+        slack.server.fails("users.info", "hangs", every=2)
+        said = await slack.surface.membership(["ana", "ben"])
+        assert sorted(said.values(), key=str) == [False, None]
+
+
 @pytest.mark.parametrize("method", ["views.open", "chat.update", "reactions.get"])
 async def test_a_call_that_slack_does_not_answer_holds_up_no_stop(method: str) -> None:
     async with on_slack() as slack:

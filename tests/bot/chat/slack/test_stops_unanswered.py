@@ -11,6 +11,7 @@ from bot.chat.hearing.shown import HEARD_MS, as_it_showed
 from bot.chat.slack import speaking
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender
+from tests.bot.chat.slack.test_accounts_moved import is_another_one
 from tests.bot.chat.slack.test_limited import a_mail, a_while
 from tests.fakes.slack_server.workspace import Message
 from tests.slack_stage import OnSlack, eventually, on_slack
@@ -143,3 +144,16 @@ async def test_only_a_stop_counts_for_somebody_of_whom_slack_says_nothing() -> N
         assert (await asked_long_after(slack, 120_000)).id == "ben"
         with pytest.raises(SurfaceFailed):
             await asked_long_after(slack, 120_000, stops=False)
+
+
+async def test_a_stop_counts_for_whoever_had_the_account_when_it_was_heard() -> None:
+    """A new config had given ben another account by the time Slack was not waited for any more."""
+    async with on_slack() as slack:
+        card = await slack.proposes(**a_mail(1))
+        await slack.settles()
+        slack.server.fails("users.info", "status", status=503, times=None)
+        await stops(slack, card, "slash")
+        await is_another_one(slack, "ben")
+        for _ in range(10):
+            await a_while(slack, 10)
+        assert str((await slack.world.proposal("p1")).decided_by) == "person ben"
