@@ -206,7 +206,8 @@ class Interactions:
         self._hint(asked, reply)
 
     def _hint(self, asked: Pressed, reply: Reply) -> None:
-        saying = self._speaking.hint(asked.user, asked.message_ts, reply)
+        # A button leaves nothing on its card: who is asked to press again is answered each time.
+        saying = self._speaking.hint(asked.user, asked.message_ts, reply, each_time=reply.passing)
         self._asides.begin(saying, to=asked.user)
 
     async def _ask_why(self, asked: Pressed, trigger: str) -> None:

@@ -46,7 +46,7 @@ class Reactions:
     def __init__(self, desk: Desk, me: Me, lanes: Lanes, *, tell: _Tell) -> None:
         self._workflow = desk.workflow
         self._catching_up = CatchingUp(desk.workflow, SURFACE, lanes)
-        self._rest = desk.rest
+        self._rest, self._seeds = desk.rest, desk.seeds
         self._accounts = desk.accounts
         self._me = me
         self._tell = tell
@@ -233,8 +233,8 @@ class Reactions:
             count = await self._catching_up.apply(card, found)
             for sender, reply in await self._catching_up.unheeded(card, found):
                 self._tell(sender, ts, reply)
-        if found.lacking and count == 0:
-            await self._seed_again(card)
+        if count == 0:
+            await self._seeds_found(card, lacking=found.lacking)
         return count
 
     def alone(self, message_ts: str) -> asyncio.Lock:
@@ -252,8 +252,8 @@ class Reactions:
         ]
         return any(taken.user in (each.get("users") or ()) for each in others)
 
-    async def _seed_again(self, card: Card) -> None:
+    async def _seeds_found(self, card: Card, *, lacking: bool) -> None:
         store = self._workflow.world.store
         proposal = await store.read(lambda tx: tx.proposals.get(card.proposal_id))
         if proposal is not None and not proposal.terminal:
-            await self._rest.seed(card.message_ids[-1])
+            self._seeds.found(card.message_ids[-1], lacking=lacking)

@@ -48,6 +48,13 @@ class Seeds:
         if not seeded or ts in self.missing:
             self.want(ts, seeded)
 
+    def found(self, ts: str, *, lacking: bool) -> None:
+        """Note whether an open card lacked an emoji when it was read: then they are put there."""
+        if lacking:
+            self.want(ts, seeded=True)
+        else:
+            self.missing.discard(ts)
+
     def gone(self, ts: str) -> None:
         """Forget a message that was deleted."""
         self._wanted.pop(ts, None)
@@ -102,5 +109,6 @@ class Seeds:
         elif await self._rest.seed(ts):
             self.missing.discard(ts)
         else:
+            if ts not in self.missing:
+                log.warning("slack: a card lacks an emoji of the bot; those of people count")
             self.missing.add(ts)
-            log.warning("slack: a card lacks an emoji of the bot; those of people count")

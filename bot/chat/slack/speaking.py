@@ -83,12 +83,14 @@ class Speaking:
         waited_ms = 0 if heard_ms is None else now_ms - heard_ms
         return LONGEST_WAIT_S - max(0, waited_ms) / 1000
 
-    async def hint(self, user: str, message_ts: str, reply: Reply | None) -> None:
-        """Tell somebody, once, why what they did on a card had no effect."""
+    async def hint(
+        self, user: str, message_ts: str, reply: Reply | None, *, each_time: bool = False
+    ) -> None:
+        """Tell somebody, once or `each_time`, why what they did on a card had no effect."""
         words = hint_of(reply)
         if reply is None or words is None:
             return
-        if self._notes.first_on(message_ts, user, reply):
+        if each_time or self._notes.first_on(message_ts, user, reply):
             told = as_typed(words, PREFIX, reply.proposal_id)
             await self._desk.rest.hint(user, told + await self._where_it_stands(reply))
 

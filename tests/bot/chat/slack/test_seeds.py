@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.bot.chat.slack.test_away_for_a_while import read_again
 from tests.builders import PROD
 from tests.slack_stage import eventually, eventually_async, on_slack, shown
 
@@ -90,3 +91,31 @@ async def test_the_bots_emoji_leave_a_card_that_is_shown_as_ended_while_the_bot_
         await slack.broadcast.close()
         assert "rejected" in shown(card)
         assert card.reactions == {"x": ["UANA"]}
+
+
+@pytest.mark.parametrize("kind", ["error", "lost_answer"])
+async def test_a_card_that_has_the_bots_emoji_again_is_not_counted_as_one_without(
+    kind: str,
+) -> None:
+    """A reading put them there, or found them there, and `status` said that they were missing."""
+    async with on_slack() as slack:
+        slack.server.fails("reactions.add", kind, times=2)
+        await slack.server.proposes("ULEILA", slack.document(PROD, proposal_id="p1"))
+        await eventually(lambda: "without the bot's emoji" in slack.health(), "told")
+        await slack.settles()
+        await read_again(slack)
+        await slack.card("p1")
+        await eventually(lambda: "without the bot's emoji" not in slack.health(), "told no more")
+
+
+async def test_emoji_that_slack_lets_nobody_put_there_are_told_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with on_slack() as slack:
+        refused = slack.server.fails("reactions.add", error="missing_scope", times=None)
+        await slack.server.proposes("ULEILA", slack.document(PROD, proposal_id="p1"))
+        for tries in (2, 4):
+            await eventually(lambda tries=tries: refused.seen == tries, "tried")  # type: ignore[misc]
+            await slack.settles()
+            await read_again(slack)
+        assert sum("lacks an emoji" in each.message for each in caplog.records) == 1

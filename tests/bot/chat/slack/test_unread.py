@@ -62,3 +62,21 @@ async def test_one_failed_look_for_its_file_does_not_make_a_whole_card_unapprova
             return (await slack.world.proposal("p1")).state.value == "completed"
 
         await eventually_async(ended, "it is completed")
+
+
+@pytest.mark.parametrize(
+    ("method", "every"),
+    [("reactions.get", 1), ("users.info", 2)],  # whose it is Slack says, and not who is a member
+)
+async def test_who_presses_again_as_told_is_told_again_that_it_did_not_count(
+    method: str, every: int
+) -> None:
+    """A button leaves nothing on its card; silence seemed to say that it counted now."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, **DUAL)
+        await slack.settles()
+        slack.server.fails(method, "status", status=503, times=None, every=every)
+        for times in (1, 2):
+            await slack.server.presses("UANA", card, "signoff_approve")
+            await slack.settles()
+            assert sum("cannot be read" in hint for hint in slack.hints()) == times
