@@ -9,6 +9,7 @@ from typing import Any
 from bot.chat.hearing.catching_up import CatchingUp
 from bot.chat.hearing.found import Found
 from bot.chat.hearing.incoming import Incoming
+from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.signals import Signal
@@ -116,7 +117,9 @@ class Hands(Deeds):
 
     async def _caught_up(self, card: Card, found: Found, stopping: set[str]) -> None:
         try:
-            await CatchingUp(self.world.workflow, card.surface).apply(card, found)
+            await CatchingUp(self.world.workflow, card.surface, Lanes(whole=True)).apply(
+                card, found
+            )
         except SurfaceFailed:
             return
 

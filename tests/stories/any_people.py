@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.chat.hearing.catching_up import CatchingUp
+from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.signals import Signal
 from lifecycle.answers import Reply
 from lifecycle.permit import unverified
@@ -156,7 +157,7 @@ class People(Lines):
 
     async def _at_the_prompt(self, named: str, person: str) -> Reply:
         workflow = self.world.workflow
-        await CatchingUp(workflow, "terminal").elsewhere.heard_in_time(named)
+        await CatchingUp(workflow, "terminal", Lanes(whole=True)).elsewhere.heard_in_time(named)
         return await workflow.approve(named, self.world.sender(person), "right")
 
     async def rejects(self) -> None:

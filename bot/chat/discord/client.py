@@ -107,7 +107,7 @@ class SignoffClient(discord.Client):
         settings: DiscordSettings,
         hearing: Hearing,
         listener: Listener,
-        attempts: Attempts | None = None,
+        attempts: Attempts,
     ) -> None:
         super().__init__(
             intents=wanted_intents(),
@@ -125,7 +125,7 @@ class SignoffClient(discord.Client):
         self._hearing = hearing
         self._listener = listener
         self._ours = str(settings.guild)
-        self._attempts = attempts or Attempts()
+        self._attempts = attempts
         self._attempts.watch(self.http)
         self._numbers = itertools.count(time.monotonic_ns())
         parsers = self._connection.parsers

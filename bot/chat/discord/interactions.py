@@ -97,16 +97,13 @@ class Interactions:
         """Store what was asked, acknowledge it, and post the answer once it was processed."""
         answering = await self._asked.take(interaction, lane, asked)
         try:
-            await self._acknowledge(interaction, public=public)
+            await _told(interaction.response.defer(ephemeral=not public, thinking=True))
             await self._answer(interaction, await answering, public=public)
         finally:
             answering.cancel()
 
-    async def _acknowledge(self, interaction: discord.Interaction, *, public: bool) -> None:
-        await _told(interaction.response.defer(ephemeral=not public, thinking=True))
-
     async def _answer(
-        self, interaction: discord.Interaction, messages: list[Said], *, public: bool = False
+        self, interaction: discord.Interaction, messages: list[Said], *, public: bool
     ) -> None:
         for each in messages:
             file = each.file()

@@ -26,8 +26,8 @@ def reaction_payload(
     about: discord.RawReactionActionEvent,
     settings: DiscordSettings,
     me: int | None,
-    copy_of: str | None = None,
-    given_ms: int | None = None,
+    copy_of: str | None,
+    given_ms: int | None,
 ) -> dict[str, Any] | None:
     """Return what to keep of a reaction; None if it is nobody's attempt to decide.
 

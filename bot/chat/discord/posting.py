@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.chat.cards.content import CardContent
@@ -51,7 +51,9 @@ class Posting:
 
         async def put(message: Outgoing) -> None:
             text = f"<@&{call}>" if call is not None else None
-            message_ids.append(await self._rest.send(message.but(text, call, claim)))
+            message_ids.append(
+                await self._rest.send(replace(message, text=text, calls=call, nonce=claim))
+            )
 
         full = await _as_it_can(content, put)
         return self._stands(message_ids[-1], full)

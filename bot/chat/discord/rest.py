@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import discord
@@ -40,10 +40,6 @@ class Outgoing:
     calls: int | None = None
     reply_to: int | None = None
     nonce: str | None = None
-
-    def but(self, text: str | None, calls: int | None, nonce: str) -> Outgoing:
-        """Return the message with text before it, the role that it calls, and a nonce."""
-        return replace(self, text=text, calls=calls, nonce=nonce)
 
 
 class Rest:
@@ -101,7 +97,7 @@ class Rest:
             given["file"] = message.file
         if message.nonce is not None:
             given["nonce"] = message.nonce
-        where = self._channel(channel)
+        where = self.channel(channel)
         if message.reply_to is not None and self.may_read_history():
             given["reference"] = discord.MessageReference(
                 message_id=message.reply_to, channel_id=where.id, fail_if_not_exists=False
@@ -163,9 +159,7 @@ class Rest:
 
     async def unreact(self, message_id: int, signal: Signal, user: int | None = None) -> None:
         """Take a signal off a message: the bot's own, or that of `user`."""
-        who = discord.Object(user or self.client.application_id or 0)
-        if user is None and self.me is not None:
-            who = discord.Object(self.me)
+        who = discord.Object(user or self.me or 0)
         taking = self._part(message_id).remove_reaction(signal.character, who)
         await answered("taking a reaction off", taking)
 
@@ -174,8 +168,10 @@ class Rest:
         return await standing_under(self, message_id, channel or self.settings.channel)
 
     def channel(self, channel: int | None = None) -> discord.PartialMessageable:
-        """Return a channel, to read in it: the configured one for None. Raises SurfaceFailed."""
-        return self._channel(channel)
+        """Return a channel, the configured one for None. Raises SurfaceFailed."""
+        return self.client.get_partial_messageable(
+            channel or self.settings.channel, guild_id=self.settings.guild
+        )
 
     async def member(self, account: str) -> bool | None:
         """Say whether an account is a member of the server now; None if that cannot be told.
@@ -224,12 +220,7 @@ class Rest:
             raise
 
     def _part(self, message_id: int) -> discord.PartialMessage:
-        return self._channel(None).get_partial_message(message_id)
-
-    def _channel(self, channel: int | None) -> discord.PartialMessageable:
-        return self.client.get_partial_messageable(
-            channel or self.settings.channel, guild_id=self.settings.guild
-        )
+        return self.channel().get_partial_message(message_id)
 
 
 def _may_ping(role: int | None) -> discord.AllowedMentions:

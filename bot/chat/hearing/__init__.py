@@ -42,6 +42,7 @@ Reading cards for what nobody heard:
 - `reading.py`: which cards are read when
 - `card_readings.py`: reads the cards of a window that is about to close
 - `closed_unread.py`: cards to be read later, whose windows closed without that
+- `left_behind.py`: cards in another channel than the one that is configured
 - `found.py`: what one reading found
 - `known.py`: what the law has heard already, to compare with
 - `catching_up.py`: carries out what is new, and takes back what is gone
@@ -64,6 +65,7 @@ These stay with the row:
 - `gone_ms`, `gone_version`, `gone_by`: `seen_gone.py`
 - `cleared_ms`, `unseeded`, `given_ms`, `posted_version`, `shown_since`, `in_doubt`: `known.py`
 - `hands_claimed`: `standing_in.py`
+- `place`: `left_behind.py`
 - `told_ms`: `void.py`
 - `deleted_times`, `hidden_times`: `moderated.py`
 - `off_ms`: `lifecycle/people/overtaken.py`

@@ -70,11 +70,11 @@ _VOID: Final = "stale_card"
 class CatchingUp:
     """Carries out what was found, marked `found_late`; authority is judged as it is now."""
 
-    def __init__(self, workflow: Workflow, surface: str, lanes: Lanes | None = None) -> None:
+    def __init__(self, workflow: Workflow, surface: str, lanes: Lanes) -> None:
         """`lanes` are the lanes of the surface's inbox, in which heard events wait."""
         self._workflow = workflow
         self._surface = surface
-        self._lanes = Lanes(whole=True) if lanes is None else lanes
+        self._lanes = lanes
         self.elsewhere = Elsewhere(workflow, surface)
         #: By proposal: whose ✅ was found and refused for good since `unheeded` was last asked.
         self._refused: dict[str, list[tuple[Sender, Reply]]] = {}

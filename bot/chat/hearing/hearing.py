@@ -127,10 +127,10 @@ class Hearing:
         late_ms = None if stops else self.told_late_since_ms
         return self.now_ms() if late_ms is None else late_ms
 
-    def caught_up(self, since_ms: int | None = None) -> None:
-        """Note that everything from the gap has been read. With `since_ms` this counts only if the
-        connection that began then still stands."""
-        if since_ms in (None, self._since_ms):
+    def caught_up(self, since_ms: int | None) -> None:
+        """Note that everything from the gap has been read. It counts only if the connection that
+        began at `since_ms` still stands."""
+        if since_ms == self._since_ms:
             self.gap = False
 
     def unbroken_since(self, at_ms: int | None) -> bool:

@@ -6,8 +6,9 @@ Twin: `discord/calls.py`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
@@ -155,8 +156,7 @@ class SlackWeb:
                 return wait_s
             raise self._told(_refusal(method, error)) from None
         except _NO_ANSWER as error:
-            words = f"Slack cannot be reached ({method}: {type(error).__name__})"
-            raise self._told(AnswerLost(words)) from None
+            raise self._told(_unreached(method, error)) from None
         self.clocks.answered(response.headers, asked_ms)
         return dict(response.data) if isinstance(response.data, dict) else {}
 
@@ -182,17 +182,8 @@ class SlackWeb:
 
         Raises SlackRefused, AnswerLost, or SurfaceFailed for a rate limit.
         """
-        try:
+        with _asked_once("auth.test"):
             response = await self.client.auth_test()
-        except SlackApiError as error:
-            wait_s = _wait_s(error)
-            if wait_s is not None:
-                raise SurfaceFailed(
-                    "Slack's rate limit of auth.test", retry_after_s=wait_s
-                ) from None
-            raise _refusal("auth.test", error) from None
-        except _NO_ANSWER as error:
-            raise AnswerLost(f"Slack cannot be reached: {type(error).__name__}") from None
         headers = {key.lower(): value for key, value in response.headers.items()}
         named = str(headers.get("x-oauth-scopes", ""))
         scopes = frozenset(each.strip() for each in named.split(",") if each.strip())
@@ -201,16 +192,8 @@ class SlackWeb:
     async def socket_url(self, app_token: str) -> str:
         """Return a fresh address for Socket Mode; raises SlackRefused for a wrong app token,
         AnswerLost, or SurfaceFailed for a rate limit."""
-        try:
-            response = await self.client.apps_connections_open(app_token=app_token)
-        except SlackApiError as error:
-            wait_s = _wait_s(error)
-            if wait_s is not None:
-                raise SurfaceFailed("Slack's rate limit", retry_after_s=float(wait_s)) from None
-            raise _refusal("apps.connections.open", error) from None
-        except _NO_ANSWER as error:
-            raise AnswerLost(f"Slack cannot be reached: {type(error).__name__}") from None
-        return str(response["url"])
+        with _asked_once("apps.connections.open"):
+            return str((await self.client.apps_connections_open(app_token=app_token))["url"])
 
     async def download(self, url: str, most_bytes: int) -> bytes:
         """Return at most `most_bytes` + 1 bytes of a file; the token is sent to Slack alone.
@@ -256,6 +239,24 @@ class SlackWeb:
 def bypassed(host: str) -> bool:
     """Say whether a host is reached without a proxy: this machine, and any that NO_PROXY names."""
     return host in ("localhost", "127.0.0.1", "::1") or bool(host and proxy_bypass(host))
+
+
+@contextlib.contextmanager
+def _asked_once(method: str) -> Iterator[None]:
+    """Make one call within, which waits for no limit: every trouble of it comes out as ours."""
+    try:
+        yield
+    except SlackApiError as error:
+        wait_s = _wait_s(error)
+        if wait_s is not None:
+            raise SurfaceFailed(f"Slack's rate limit of {method}", retry_after_s=wait_s) from None
+        raise _refusal(method, error) from None
+    except _NO_ANSWER as error:
+        raise _unreached(method, error) from None
+
+
+def _unreached(method: str, error: Exception) -> AnswerLost:
+    return AnswerLost(f"Slack cannot be reached ({method}: {type(error).__name__})")
 
 
 def _wait_s(error: SlackApiError) -> int | None:

@@ -172,8 +172,8 @@ class SlackCommands:
     async def slash(self, text: str, sender: Sender, response_url: str, user: str) -> None:
         """Run `/signoff …` and answer the person alone."""
         sender = as_known_now(self._commands.workflow.policy, sender)
-        reply = await self._commands.run(unescape(text), sender)
-        await self._beside(unescape(text), self._alone(reply, response_url, user), user)
+        reply = await self._commands.run(text, sender)
+        await self._beside(text, self._alone(reply, response_url, user), user)
 
     async def _alone(self, reply: CommandReply, response_url: str, user: str) -> None:
         words = answer_alone(reply)

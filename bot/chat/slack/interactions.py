@@ -105,14 +105,14 @@ class Interactions:
     async def command(self, event_id: str, body: Mapping[str, Any]) -> None:
         """Run a slash command and answer the person alone."""
         user, team = str(body.get("user_id", "")), str(body.get("team_id", ""))
-        text = str(body.get("text", ""))
+        text = unescape(str(body.get("text", "")))
         sender = await self._speaking.sender(user, team, event_id, stops=is_stop(text))
         url, ours = str(body.get("response_url", "")), self._desk.rest.id
         if body.get("channel_id") != ours:
             await self._desk.workflow.note_ignored("", sender, "wrong_place")
             self._asides.begin(self._desk.web.respond(url, _ELSEWHERE.format(ours)), to=user)
             return
-        if not await self._reactions.heard_before(unescape(text)):
+        if not await self._reactions.heard_before(text):
             self._asides.begin(self._desk.web.respond(url, UNREAD.words), to=user)
             return
         await self._commands.slash(text, sender, url, user)

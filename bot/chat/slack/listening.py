@@ -99,10 +99,9 @@ class Listening:
     async def _heard_event(self, body: Mapping[str, Any]) -> None:
         event = body.get("event") or {}
         self._desk.presence.heard(event, self._me.user)
-        if event.get("subtype") == "message_deleted":
-            await self._keep("deleted", body, number_of(body), "deleted")
-            return
-        if (event.get("message") or {}).get("subtype") == "tombstone":
+        # If there are answers in its thread, a tombstone is left.
+        left = (event.get("message") or {}).get("subtype")
+        if event.get("subtype") == "message_deleted" or left == "tombstone":
             await self._keep("deleted", body, number_of(body), "deleted")
             return
         if event.get("subtype") == "message_changed" or mentions_by_edit(event):

@@ -29,7 +29,7 @@ def hearing(times: Times) -> Hearing:
     """A connection that stands and has read all that there was."""
     made = Hearing(times)
     made.began()
-    made.caught_up()
+    made.caught_up(made.since_ms)
     times.now_ms = 10_000
     made.alive()
     return made

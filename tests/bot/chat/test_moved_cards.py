@@ -12,6 +12,7 @@ import pytest
 from bot.chat.hearing.catching_up import CatchingUp
 from bot.chat.hearing.found import Found
 from bot.chat.hearing.hearing import Trouble
+from bot.chat.hearing.lanes import Lanes
 from bot.chat.hearing.senders import sender_of
 from bot.chat.surface import SurfaceFailed
 from lifecycle.records import Card
@@ -123,6 +124,6 @@ async def test_a_late_reading_of_one_message_refuses_nothing_in_the_next() -> No
     anew = replace(before, message_ids=(*before.message_ids, "m9"))
     await stage.world.store.write(lambda tx: tx.cards.put(anew))
     ana = sender_of(stage.world.workflow.policy, "discord", "1001")
-    reads = CatchingUp(stage.world.workflow, "discord")
+    reads = CatchingUp(stage.world.workflow, "discord", Lanes(whole=True))
     assert await reads.apply(before, Found([ana])) == 0
     assert await reads.apply(anew, Found([ana])) == 1

@@ -17,6 +17,7 @@ from bot.chat.discord.client import SignoffClient
 from bot.chat.discord.listening import Listening
 from bot.chat.discord.notifier import DiscordSurface
 from bot.chat.discord.settings import DiscordSettings
+from bot.chat.discord.sparing import Attempts
 from bot.chat.showing.broadcast import Broadcast
 from bot.storage.opening import open_store
 from lifecycle import world as law
@@ -82,7 +83,7 @@ class Model:
 async def model(tmp_path: Path) -> AsyncIterator[Model]:
     settings = DiscordSettings("t", "T", 1, 2, "http://127.0.0.1:1/api/v10", "ws://127.0.0.1:1/")
     surface = DiscordSurface(settings, FakeClock())
-    client = SignoffClient(settings, surface.hearing, surface)
+    client = SignoffClient(settings, surface.hearing, surface, Attempts())
     env = simcord.Env(client, strict_sync=False)
     await env.start()
     guild = env.create_guild()
@@ -98,7 +99,7 @@ async def model(tmp_path: Path) -> AsyncIterator[Model]:
     delivery = broadcast.delivery("discord")
     surface.listening = Listening(surface, Commands(workflow), delivery)
     surface.hearing.began()
-    surface.hearing.caught_up()
+    surface.hearing.caught_up(surface.hearing.since_ms)
     running = (delivery.run(), surface.seeds.run(), surface.listening.run())
     tasks = [asyncio.create_task(each) for each in running]
     yield Model(env, store, people, channel, surface, workflow)

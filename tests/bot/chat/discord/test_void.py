@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.chat.hearing.catching_up import CatchingUp
 from bot.chat.hearing.found import Found
+from bot.chat.hearing.lanes import Lanes
 from lifecycle.answers import Sender
 from lifecycle.clockwork.restored import bring_back
 from lifecycle.proposal import ActorKind
@@ -178,7 +179,7 @@ async def test_what_is_taken_back_elsewhere_while_the_card_is_read_does_not_coun
     unheard(card, BEN, TICK)
     stage.clock.advance(1)
     await taken_back_on_slack(stage, proposal_id)
-    await CatchingUp(stage.workflow, "discord").apply(row, nobody)
+    await CatchingUp(stage.workflow, "discord", Lanes(whole=True)).apply(row, nobody)
 
     await read_again(stage)
 
