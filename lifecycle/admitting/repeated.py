@@ -42,13 +42,14 @@ def same_document(tx: Transaction, accepted: Accepted, sender: Sender) -> Propos
         return None
     if existing.digest == accepted.digest and existing.actor == sender.identity:
         return existing
-    name = "request_id" if accepted.kind is Kind.KERNEL_REQUEST else "proposal_id"
-    raise Refused([Fault("id_conflict", name, suggestion=_taken(existing, accepted, sender, name))])
+    words = _taken(existing, accepted, sender)
+    raise Refused([Fault("id_conflict", "proposal_id", suggestion=words)])
 
 
-def _taken(existing: Proposal, accepted: Accepted, sender: Sender, name: str) -> str:
+def _taken(existing: Proposal, accepted: Accepted, sender: Sender) -> str:
     """Say for what an id stands that another document has. Who wrote the same anew, because an
     answer was lost, is not sent to a new id, under which what was done would be done once more."""
+    name = "request_id" if accepted.kind is Kind.KERNEL_REQUEST else "proposal_id"
     own = existing.actor == sender.identity
     if not own or existing.content_digest != accepted.content_digest:
         return f"This {name} stands for another document; choose a new one."
