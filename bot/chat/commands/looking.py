@@ -15,7 +15,9 @@ from bot.chat.commands.usage import only_id, usage
 from bot.explained import explained
 from lifecycle.answers import Sender
 from lifecycle.nearest import meant
-from lifecycle.ports import ProposalStore, StoreUnavailable
+from lifecycle.ports import ProposalStore, StoreUnavailable, Transaction
+from lifecycle.proposal import Proposal
+from lifecycle.review import Review
 from lifecycle.text.masking import mask_text
 from lifecycle.workflow import Workflow
 
@@ -51,9 +53,12 @@ class Looking:
         given = only_id(rest)
         if given is None:
             return usage("show")
-        proposal = await self._store.read(lambda tx: views.resolve(tx, given))
-        reviews = await self._store.read(lambda tx: tx.reviews.of(proposal.proposal_id))
-        call = await self._store.read(lambda tx: call_begun(tx, proposal))
+
+        def view(tx: Transaction) -> tuple[Proposal, Sequence[Review], str | None]:
+            found = views.resolve(tx, given)
+            return found, tx.reviews.of(found.proposal_id), call_begun(tx, found)
+
+        proposal, reviews, call = await self._store.read(view)
         defaults = defaults_of(self.workflow.world.toolbox, proposal.tool)
         beside = Beside(self.workflow.policy, self._now_ms(), reviews, defaults, call)
         return listing.card_reply(await written_card(proposal, beside))
