@@ -21,6 +21,7 @@ from lifecycle.tier import TIER_POLICIES, CardKind
 #: The card of a document of so many bytes or more takes so long that others would wait for it.
 _LARGE_BYTES: Final = 4_096
 REACT: Final = "React: ✅ approve | ❌ reject"
+REACT_WITH_REASON: Final = "React: ❌ reject | to approve, type why"
 REACT_OPENED: Final = "React: ❌ reject"
 REACT_WINDOW: Final = "React: ❌ roll back"
 REACT_EARLY: Final = "React: ✅ keep it, close the window now | ❌ roll back"
@@ -106,9 +107,9 @@ def _deciding(proposal: Proposal) -> tuple[str, tuple[str, ...]]:
     reject = f"reject {proposal.proposal_id} <reason>"
     if proposal.opener is not None:  # it is approved, and waits for thaw, its hours or its agent
         return REACT_OPENED, (reject,)
-    needs_reason = proposal.verdict is not None and proposal.verdict.needs_reason
-    why = "<reason>" if needs_reason else "[reason]"
-    return REACT, (f"approve {proposal.proposal_id} {why}", reject)
+    if proposal.verdict is not None and proposal.verdict.needs_reason:  # a ✅ alone is refused
+        return REACT_WITH_REASON, (f"approve {proposal.proposal_id} <reason>", reject)
+    return REACT, (f"approve {proposal.proposal_id} [reason]", reject)
 
 
 def _undoing(proposal: Proposal) -> tuple[str, tuple[str, ...]]:

@@ -107,24 +107,28 @@ def undone_words(proposal: Proposal, tool: ToolPolicy | None, beside: Beside) ->
     )
 
 
-def _void_words(review: Review) -> str:
+def _void_words(review: Review, asked: bool) -> str:
     why = neutral(review.void_why or "").text
-    if review.decision is not Decision.APPROVE or review.void_why == "taken back":
+    again = asked and review.decision is Decision.APPROVE
+    if not again or review.void_why == "taken back":
         return why
     if review.surface == _TYPED_AT:
         return f"{why}; approve again"
     return f"{why}; a ✅ that still stands must be taken off and given anew"
 
 
-def review_words(review: Review) -> str:
-    """Return who decided what, when, where and why, in one line."""
+def review_words(review: Review, *, asked: bool = True) -> str:
+    """Return who decided what, when, where and why, in one line.
+
+    `asked` says that people are still asked: whose approval counts no longer may give it anew.
+    """
     verb = {
         Decision.APPROVE: "approved",
         Decision.REJECT: "rejected",
         Decision.ROLL_BACK: "roll back asked for",  # whether it was done, the state says
     }[review.decision]
     late = ", found late" if review.found_late else ""
-    void = f" [no longer counts: {_void_words(review)}]" if review.void_why else ""
+    void = f" [no longer counts: {_void_words(review, asked)}]" if review.void_why else ""
     why = f': "{neutral(review.reason).text}"' if review.reason else ""
     at = moment_words(review.at_ms)
     return f"{verb} by person {review.person}, {at} ({review.surface}{late}){why}{void}"
@@ -230,7 +234,8 @@ def _decided(proposal: Proposal, beside: Beside) -> Field | None:
 def _decisions(proposal: Proposal, beside: Beside) -> Iterator[str]:
     if orchestrated := _auto_approval(proposal, beside.policy):
         yield orchestrated
-    yield from map(review_words, beside.reviews)
+    asked = people_needed(proposal)
+    yield from (review_words(review, asked=asked) for review in beside.reviews)
     if proposal.kept_stop is not None:
         yield f"❌ by person {proposal.kept_stop.person} is kept until {_known_when(proposal)}"
     if proposal.terminal:

@@ -130,10 +130,11 @@ def _place(name: str) -> tuple[int, int]:
 
 def _others(document: Mapping[str, Any]) -> Iterator[_Pair]:
     for key, label in _OTHERS:
-        if document.get(key) in (None, [], {}, "none"):
+        value = document.get(key)
+        if value in (None, [], {}) or (key, value) == ("approval_class", "none"):
             continue
-        field, warnings = _field(label, document[key])
-        if key == "time_window" and (words := _window_words(document[key])):
+        field, warnings = _field(label, value)
+        if key == "time_window" and (words := _window_words(value)):
             field = replace(field, text=words, full=words)
         yield field, warnings
 

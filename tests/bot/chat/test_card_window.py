@@ -28,6 +28,7 @@ from lifecycle.state import State
 from lifecycle.tier import Puller
 from lifecycle.verdict import Finding, RuleResult, Verdict
 from tests.builders import NOW_MS, POLICY_DIGEST, PROD, a_document, a_policy, a_proposal
+from tests.cases.cards import a_card, fact
 
 MINUTE_MS = 60_000
 
@@ -147,6 +148,29 @@ def test_an_approval_that_was_typed_is_typed_again_and_a_check_mark_given_anew()
     assert "taken off and given anew]" in review_words(replace(void, surface="discord"))
 
 
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (State.SENTINEL_APPROVED, "by now; a ✅ that still stands must be taken off and given"),
+        (State.EXECUTING, "by now]"),
+        (State.COMPLETED, "by now]"),
+        (State.REJECTED, "by now]"),
+    ],
+)
+def test_nobody_is_told_to_approve_anew_what_asks_nobody_any_more(state: State, told: str) -> None:
+    void = Review("p1", "ana", Decision.APPROVE, "", NOW_MS, "discord", void_why="by now")
+
+    assert told in fact(a_card(a_proposal(PROD, state=state), void), "Decisions")
+
+
+@pytest.mark.parametrize("key", ["evidence", "task_id"])
+def test_what_the_proposer_calls_none_stands_on_the_card(key: str) -> None:
+    content = a_card(a_proposal(a_document(PROD, **{key: "none", "approval_class": "none"})))
+    said = [each.label for each in content.written if each.text == "none"]
+
+    assert said == ["Evidence" if key == "evidence" else "Task"]
+
+
 def test_a_finding_about_the_whole_document_names_no_place() -> None:
     late = RuleResult("recipients_allowed", Level.HARD, (Finding("rule_timeout", "", "late"),))
 
@@ -161,6 +185,7 @@ def test_a_soft_finding_asks_the_approver_for_a_reason() -> None:
     content = card(a_proposal(state=State.SENTINEL_APPROVED, verdict=verdict))
 
     assert content.commands[0] == "approve p1 <reason>"
+    assert content.react == "React: ❌ reject | to approve, type why"
     assert "soft: recipients_allowed x at parameters.to: odd" in {e.text for e in content.facts}
 
 
