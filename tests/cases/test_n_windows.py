@@ -46,7 +46,7 @@ def ids_in(text: str) -> list[str]:
 
 
 def mores_in(text: str) -> list[str]:
-    return re.findall(r"More: (pending \d)", text)
+    return re.findall(r"More: .*?(pending \d)", text)
 
 
 def heading(number: int) -> str:

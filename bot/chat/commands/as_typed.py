@@ -10,8 +10,11 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from bot.chat.cards.card_facts import ATTENTION
+from bot.chat.cards.content import CardContent
 from bot.chat.commands.help import COMMANDS
-from bot.chat.commands.replies import CommandReply
+from bot.chat.commands.listing import card_reply
+from bot.chat.commands.replies import CommandReply, Table
 
 _ABOUT_ONE: Final = "|".join(
     re.escape(word) for word, (behind, _) in COMMANDS.items() if behind.startswith("<id>")
@@ -38,6 +41,8 @@ _WRITTEN: Final = (
     r"|(?<=: `)pending(?=` lists those that wait\."
     rf"(?: Of a longer id, \d+ characters are enough\.)?{_CODE})"
 )
+#: The last line of a list that has more pages.
+_MORE: Final = r"(?<=\AMore: )pending (?=\d+\Z)"
 
 
 def as_typed(words: str, prefix: str, proposal_id: str | None) -> str:
@@ -50,17 +55,39 @@ def as_typed(words: str, prefix: str, proposal_id: str | None) -> str:
     return re.sub(commands, lambda found: prefix + found[0], words)
 
 
+def card_as_typed(content: CardContent, prefix: str) -> CardContent:
+    """Return the card with `prefix` before its commands, and before those that its attention names.
+
+    What else it says stays as it is, for that quotes what others wrote.
+    """
+    facts = tuple(
+        replace(each, text=as_typed(each.text, prefix, content.proposal_id))
+        if each.label == ATTENTION
+        else each
+        for each in content.facts
+    )
+    commands = tuple(f"{prefix}{command}" for command in content.commands)
+    return replace(content, facts=facts, commands=commands)
+
+
 def answer_as_typed(reply: CommandReply, prefix: str) -> CommandReply:
     """Return the answer with `prefix` before the commands that it tells somebody to type.
 
-    What shows a proposal, or lists several, stays as it is: it quotes what others wrote.
+    What else it shows or lists of proposals stays as it is: that quotes what others wrote.
     """
-    if reply.about is None and reply.code is None:
-        return reply
+    if reply.card is not None:
+        return card_reply(card_as_typed(reply.card, prefix))
+    ours = reply.about is not None or reply.code is not None
 
-    def told(words: str) -> str:
-        written = re.sub(_WRITTEN, lambda found: prefix + found[0], words)
-        return as_typed(written, prefix, reply.about)
+    def told(block: str | Table) -> str | Table:
+        if isinstance(block, Table):
+            return _table(block, prefix) if block.remedies else block
+        written = re.sub(_WRITTEN if ours else _MORE, lambda found: prefix + found[0], block)
+        return as_typed(written, prefix, reply.about) if ours else written
 
-    blocks = (told(each) if isinstance(each, str) else each for each in reply.blocks)
-    return replace(reply, blocks=tuple(blocks))
+    return replace(reply, blocks=tuple(map(told, reply.blocks)))
+
+
+def _table(table: Table, prefix: str) -> Table:
+    rows = ((*row[:-1], as_typed(row[-1], prefix, row[0])) for row in table.rows)
+    return replace(table, rows=tuple(rows))

@@ -57,7 +57,7 @@ def card_reply(content: CardContent) -> CommandReply:
     blocks: list[str | Table] = [content.title, Table("", ("", ""), facts)]
     blocks += [f"{content.written_by}:", Table("", ("", ""), written)]
     blocks += [*content.warnings, *content.commands, content.footer]
-    return CommandReply(tuple(blocks), mark=content.footer)
+    return CommandReply(tuple(blocks), card=content)
 
 
 def explained_reply(found: Mapping[str, Any]) -> CommandReply:

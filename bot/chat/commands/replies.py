@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from bot.chat.cards.content import CardContent
 from lifecycle.answers import Reply
-
-#: The pauses in seconds after which an answer that could not be posted is tried again.
-ANSWERED_AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +21,15 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under headings, for a surface that can draw them. Every cell is literal text."""
+    """Rows under headings, for a surface that can draw them. Every cell is literal text.
+
+    `remedies` says that the last cell of each row tells what helps the proposal in the first one.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    remedies: bool = False
 
     def as_text(self) -> str:
         """Return the rows as plain lines, for a surface that cannot draw a table."""
@@ -43,15 +45,14 @@ class CommandReply:
 
     All text is literal: a platform escapes it, and it pings nobody. `code` is None if the command
     had its effect. `about` is the proposal that somebody acted on: commands that help name it.
-    `mark` is the line that tells which proposal is shown; each message of a long answer bears it,
-    for people put ✅ and ❌ on any of them (`cards/marks.py`).
+    `card` is what is shown of a proposal.
     """
 
     blocks: tuple[str | Table, ...] = ()
     document: Mapping[str, Any] | None = None
     code: str | None = None
     about: str | None = None
-    mark: str | None = None
+    card: CardContent | None = None
 
     @property
     def text(self) -> str:
@@ -59,6 +60,12 @@ class CommandReply:
         return "\n".join(
             block.as_text() if isinstance(block, Table) else block for block in self.blocks
         )
+
+    @property
+    def mark(self) -> str:
+        """The line that tells which proposal is shown, empty if none is. Each message of a long
+        answer bears it, for people put ✅ and ❌ on any of them (`cards/marks.py`)."""
+        return self.card.footer if self.card is not None else ""
 
     @classmethod
     def words(cls, *lines: str, code: str | None = None) -> CommandReply:

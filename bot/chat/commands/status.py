@@ -80,4 +80,4 @@ def _attention(tx: Transaction) -> str | Table:
         for each in found[:_MOST]
     )
     more = f" (the {_MOST} oldest; there are more)" if len(found) > _MOST else ""
-    return Table(f"Needs a person{more}", ("id", "attention", "why"), rows)
+    return Table(f"Needs a person{more}", ("id", "attention", "why"), rows, remedies=True)

@@ -18,7 +18,7 @@ from bot.chat.cards.content import CardContent, Colour, Field
 from bot.chat.cards.documents import gist_of, json_shown, told_once, whole_of
 from bot.chat.cards.fitting import Attachment, Limits, fit
 from bot.chat.cards.spans import without_span
-from bot.chat.commands.as_typed import answer_as_typed
+from bot.chat.commands.as_typed import answer_as_typed, card_as_typed
 from bot.chat.commands.replies import CommandReply, Table
 from bot.chat.discord.settings import PREFIX
 
@@ -121,7 +121,7 @@ def render(content: CardContent) -> Rendered:
 
     It needs no event loop: large cards are rendered in a thread.
     """
-    fitted = fit(content, LIMITS)
+    fitted = fit(card_as_typed(content, PREFIX), LIMITS)
     card = fitted.content
     embed = discord.Embed(title=literal(card.title)[:_LABEL], colour=COLOURS[card.colour])
     if card.warnings:
@@ -143,6 +143,7 @@ def render(content: CardContent) -> Rendered:
 
 def short_card(content: CardContent) -> Rendered:
     """Return the shortest form of a card, all of it attached, for when Discord refuses it whole."""
+    content = card_as_typed(content, PREFIX)
     whole = fit(content, Limits(value=1, label=_LABEL, fields=_FIELDS, total=1))
     embed = discord.Embed(title=literal(content.title)[:_LABEL], colour=COLOURS[content.colour])
     embed.description = "Discord refused the whole card; all of it stands in the attached file."
@@ -175,7 +176,7 @@ def _clipped(text: str, room: int) -> str:
 
 
 def _add_instructions(embed: discord.Embed, card: CardContent) -> None:
-    lines = [f"`{PREFIX}{command}`" for command in card.commands]
+    lines = [f"`{command}`" for command in card.commands]
     if card.react:
         typed = f"or type {' · '.join(lines)}" if lines else "or press a button"
         embed.add_field(name=card.react, value=typed, inline=False)
@@ -204,7 +205,7 @@ def answer_messages(reply: CommandReply) -> list[Said]:
         return [document_message(reply.document)]
     reply = answer_as_typed(reply, PREFIX)
     pieces = list(_pieces(reply))
-    mark = literal(reply.mark or "")
+    mark = literal(reply.mark)
     messages = list(_packed(pieces, CONTENT_LIMIT - length(mark) - 1)) or ["…"]
     if len(messages) <= _MOST_MESSAGES:
         return [Said(_marked(text, mark)) for text in messages]

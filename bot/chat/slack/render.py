@@ -13,6 +13,7 @@ from typing import Any, Final
 from bot.chat.cards.content import CardContent, Colour, Field
 from bot.chat.cards.fitting import Attachment, Limits, beginning, fit
 from bot.chat.cards.spans import without_span
+from bot.chat.commands.as_typed import card_as_typed
 from bot.chat.hearing.signals import Signal
 from bot.chat.slack.text import escape, measure
 
@@ -58,7 +59,7 @@ def rendered(content: CardContent, call: str | None = None) -> Rendered:
 
     It needs no event loop: large cards are rendered in a thread.
     """
-    fitted = fit(content, LIMITS)
+    fitted = fit(card_as_typed(content, PREFIX), LIMITS)
     shown = fitted.content
     blocks = [
         header(shown.title),
@@ -83,6 +84,7 @@ def _unfolded(block: Block) -> Block:
 
 def short_card(content: CardContent) -> Rendered:
     """Return the shortest form of a card, all of it attached, for when Slack refuses it whole."""
+    content = card_as_typed(content, PREFIX)
     whole = fit(content, replace(LIMITS, value=1, total=1))
     blocks = [
         header(content.title),
@@ -168,7 +170,7 @@ def _lines(warnings: Sequence[str]) -> Iterator[Block]:
 
 def _instructions(content: CardContent) -> Iterator[Block]:
     lines = [content.react] if content.react else []
-    lines += [f"or: {PREFIX}{command}" for command in content.commands]
+    lines += [f"or: {command}" for command in content.commands]
     if lines:
         yield {"type": "section", "text": plain("\n".join(lines))}
 

@@ -47,11 +47,11 @@ _WELCOME: Final = (
 )
 _LATER: Final = (
     "The store cannot be written, so this takes its time; the answer follows, and the next line is "
-    "worked."
+    "read meanwhile."
 )
 _WAITS: Final = (
     "What was done is not written down yet, so this ends as soon as the store can be written. To "
-    "end it without: Ctrl-C"
+    "end without waiting: Ctrl-C"
 )
 _BROKEN: Final = "Something went wrong here; tell an operator to see the log."
 

@@ -18,8 +18,6 @@ from bot.process.outlet import FULL
 from lifecycle.records import Card, Message
 
 _DATA: Final = Path("data")
-#: Kinds of kept messages that are words for people; others are one JSON object for a proposer.
-_WORDS: Final = frozenset({"announcement", "note", "summary"})
 
 
 class TerminalSurface:
@@ -55,7 +53,7 @@ class TerminalSurface:
         An announcement with the very words that were just the answer to a command is not repeated.
         """
         words = message.body.get("text")
-        if message.kind in _WORDS and isinstance(words, str):
+        if isinstance(words, str):
             if self._screen.answered(words):
                 return
             # Later lines are set in: words of somebody's answer must not look like lines of ours.
@@ -73,7 +71,7 @@ class TerminalSurface:
 
     async def membership(self, people: Iterable[str]) -> Mapping[str, bool | None]:
         """Return nothing, for the terminal has no accounts that could be lost."""
-        return dict.fromkeys((), False)
+        return {}
 
     def health(self) -> Sequence[str]:
         """Say that the terminal is on, and whom it trusts."""

@@ -38,6 +38,11 @@ def test_what_an_answer_quotes_of_others_stays_as_they_wrote_it() -> None:
     assert answer_as_typed(listed, "/signoff ") == listed
 
 
+def test_a_list_names_the_command_for_its_next_page() -> None:
+    listed = CommandReply.words("12 pending, page 1 of 2", "More: pending 2")
+    assert answer_as_typed(listed, "!").blocks == ("12 pending, page 1 of 2", "More: !pending 2")
+
+
 @pytest.mark.parametrize(
     ("told", "code"),
     [

@@ -112,3 +112,34 @@ async def test_whoever_types_a_command_in_vain_is_told_the_next_as_it_is_typed_h
     assert await in_doubt(stage) == "p1"
     stage.server.says(ANA, typed)
     assert remedy in await until(lambda: told(stage, f"({code})"), "the answer")
+
+
+@pytest.mark.parametrize("typed", ["!show p1", "!status"])
+async def test_whoever_looks_is_told_the_commands_as_they_are_typed_here(
+    stage: DiscordStage, typed: str
+) -> None:
+    await in_doubt(stage)
+    stage.server.says(BEN, typed)
+    said = await until(lambda: told(stage, "⚠️" if "show" in typed else "Policy"), "the answer")
+    commands = re.findall(r"\S*(?:settle|retry|approve) p1", said)
+    assert commands
+    assert all(each.startswith("!") for each in commands)
+
+
+async def test_a_card_names_in_each_place_what_is_typed_here(stage: DiscordStage) -> None:
+    card = await stage.card(await in_doubt(stage))
+    (embed,) = card.data["embeds"]
+    calls = next(each["value"] for each in embed["fields"] if "Needs a person" in each["name"])
+    assert "look, then: !settle p1 happened" in calls
+    assert embed["fields"][-1]["value"].startswith("`!settle p1 happened`")
+
+
+async def test_what_the_proposer_wrote_like_a_command_is_shown_as_it_was_written(
+    stage: DiscordStage,
+) -> None:
+    await stage.proposes(PROD, parameters={"version": "approve p1", "!approve p1": "retry p1"})
+    stage.server.says(BEN, "!show p1")
+    said = await until(lambda: told(stage, "version"), "the answer")
+    assert "version · approve p1" in said
+    assert "!approve p1 · retry p1" in said
+    assert "\n!approve p1 [reason]" in said.replace("\\", "")

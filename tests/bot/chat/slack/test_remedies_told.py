@@ -42,6 +42,23 @@ async def test_whoever_types_a_command_in_vain_is_told_the_next_as_it_is_typed_h
         assert "Say why: /signoff reject p1 <reason>" in unescaped(told.text)
 
 
+async def test_whoever_looks_is_told_the_commands_as_they_are_typed_here() -> None:
+    async with on_slack() as slack:
+        slack.world.tool(DEPLOY).on["execute"] = raising(RuntimeError("the line was cut"))
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: slack.said("p1 (production-deploy) needs a person"))
+
+        await slack.server.slash("UBEN", "show p1")
+        await eventually(lambda: _responded(slack, "look, then: /signoff settle p1 happened"))
+        await eventually(lambda: _responded(slack, "\n/signoff retry p1\n"))
+        await slack.server.slash("UBEN", "status")
+        await eventually(lambda: _responded(slack, "Audit:"))
+        assert "look, then: /signoff settle p1 happened" in slack.server.responses[-1]["text"]
+        (on_card,) = (each for each in slack.server.workspace.messages if each.ts == card.ts)
+        assert "look, then: /signoff settle p1 happened" in shown(on_card)
+
+
 async def test_a_question_names_the_answer_as_it_is_typed_here() -> None:
     async with on_slack() as slack:
         asked = (await asks(slack.world, "May I refund order 17?")).result["question_id"]
