@@ -9,7 +9,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from bot.chat.commands.replies import ANSWERED_AGAIN_S
 from bot.chat.surface import SurfaceFailed
 from lifecycle.ending import answered, tell_instead
 from lifecycle.ports import StoreUnavailable, Transaction
@@ -18,8 +17,10 @@ from lifecycle.world import World
 
 log = logging.getLogger("signoff.surfaces")
 
+#: The pauses in seconds after which an answer that could not be posted is tried again.
+_AGAIN_S: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)
 #: So long an end is held back while its answer is tried again: a minute longer than that takes.
-_HELD_MS: Final = int(1000 * sum(ANSWERED_AGAIN_S)) + 60_000
+_HELD_MS: Final = int(1000 * sum(_AGAIN_S)) + 60_000
 
 #: Posts what is left of an answer. Raises SurfaceFailed, lasting if no attempt would succeed.
 Post = Callable[[], Awaitable[None]]
@@ -59,7 +60,7 @@ class Answers:
         await asyncio.gather(*self._later, return_exceptions=True)
 
     async def _again(self, post: Post, failure: SurfaceFailed, ended: str | None) -> None:
-        for pause_s in ANSWERED_AGAIN_S:
+        for pause_s in _AGAIN_S:
             await self._world.clock.sleep(failure.retry_after_s or pause_s)
             try:
                 await post()

@@ -80,12 +80,12 @@ class Due:
         self._proposers: dict[str, str] = {}
         self._good_until_s = 0.0
 
-    async def look(self, *, at_once: bool = False) -> bool:
-        """Ask the store what is due, unless it was asked a moment ago; say whether it was."""
+    async def look(self, *, at_once: bool = False) -> None:
+        """Ask the store what is due, unless it was asked a moment ago."""
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         if not at_once and began_s < self._good_until_s:
-            return False
+            return
         now_ms = self._world.clock.now_ms()
         found = await self._world.store.read(lambda tx: list(self._found(tx, now_ms)))
         self._lines = {}
@@ -94,7 +94,6 @@ class Due:
         self._fresh = {turn: self._fresh.get(turn, 0) for turn in self._lines}
         took_s = loop.time() - began_s
         self._good_until_s = loop.time() + max(_LOOK_AGAIN_S, _WORTH * took_s)
-        return True
 
     def next(self) -> tuple[Turn, Item] | None:
         """Take the next item off its line; None if nothing is left of the last look."""

@@ -36,10 +36,11 @@ class Watch:
 
     async def look(
         self, surfaces: Collection[object], names: Sequence[str], lines: Sequence[str]
-    ) -> int:
-        """Tell on the surfaces `names` what is new, and keep `lines` in the store; return how many
-        messages were written. Nothing is remembered if the store fails, so that the next round
-        tries again."""
+    ) -> None:
+        """Tell on the surfaces `names` what is new, and keep `lines` in the store.
+
+        Nothing is remembered if the store fails, so that the next round tries again.
+        """
         now = {each.name: each.trouble() for each in surfaces if isinstance(each, Hears)}
         told = [m for name, trouble in now.items() for m in self._news(name, trouble, names)]
         now_ms, standing = self._world.clock.now_ms(), [lasting(line) for line in lines]
@@ -47,7 +48,7 @@ class Watch:
         # With one surface there is nobody to tell, but `signoff status` must show its trouble.
         same = standing == self._written and troubles.keys() == self._troubled.keys()
         if not told and same and now_ms - self._written_ms < _WRITTEN_EVERY_MS:
-            return 0
+            return
 
         def unit(tx: Transaction) -> None:
             for message in told:
@@ -59,26 +60,24 @@ class Watch:
         try:
             await self._world.write(unit)
         except StoreUnavailable:
-            return 0
+            return
         self._written, self._written_ms = standing, now_ms
         self._troubled = {name: trouble for name, trouble in now.items() if trouble}
-        return len(told)
 
     def _news(self, name: str, trouble: Trouble | None, names: Sequence[str]) -> list[Message]:
         before = self._troubled.get(name)
-        if (trouble is None) == (before is None):
+        if trouble is not None and before is None:
+            key = f"deaf:{name}:{trouble.since_ms}"
+            words = (
+                f"⚠️ {name} hears nothing since {moment_words(trouble.since_ms)}: {trouble.why}. "
+                "What is decided there counts once it is back; decide here meanwhile."
+            )
+        elif trouble is None and before is not None:
+            key = f"hears:{name}:{before.since_ms}"
+            words = f"{name} hears again; what was decided there meanwhile is read now."
+        else:
             return []
-        others = [each for each in names if each != name]
-        known = trouble or before
-        words = (
-            f"⚠️ {name} hears nothing since {moment_words(known.since_ms)}: {known.why}. "
-            "What is decided there counts once it is back; decide here meanwhile."
-            if trouble and known
-            else f"{name} hears again; what was decided there meanwhile is read now."
-        )
-        since_ms = known.since_ms if known else 0
-        kind = "deaf" if trouble else "hears"
-        return [self._message(f"{kind}:{name}:{since_ms}", other, words) for other in others]
+        return [self._message(key, other, words) for other in names if other != name]
 
     def _message(self, key: str, surface: str, words: str) -> Message:
         return Message(
