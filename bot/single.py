@@ -18,7 +18,7 @@ from bot.bootstrap import opened
 from bot.clocks.clock import SystemClock
 from bot.composing import composed
 from bot.config import Config
-from bot.config.surfaces import choose
+from bot.config.surfaces import names_on
 from bot.keys import passing_ring
 from bot.quiet import Quiet
 from bot.storage import open_store
@@ -34,6 +34,7 @@ from lifecycle.freezing import freeze, thaw
 from lifecycle.moment import Moment
 from lifecycle.ports import StoreUnavailable, Transaction
 from lifecycle.stops.spooling import is_freeze
+from lifecycle.verdicts.fingerprints import digest_in_force
 
 _KEPT: Final = "Nothing was lifted."
 _FREEZE_WAITS: Final = (
@@ -133,17 +134,22 @@ async def _operated(
     try:
         await check_brought_back(store, file)  # writing there would make a mere copy look restored
         moment = _moment(config, environment)
-        return await store.write(lambda tx: unit(tx, _told_where_served(tx, moment)))
+        return await store.write(lambda tx: unit(tx, _as_the_bot(tx, moment)))
     finally:
         await store.close()
 
 
-def _told_where_served(tx: Transaction, moment: Moment) -> Moment:
-    """Return the moment with the surfaces of the running bot, for announcements: their tokens need
-    not be set in this shell."""
-    return replace(moment, surfaces=served_names(tx) or moment.surfaces)
+def _as_the_bot(tx: Transaction, moment: Moment) -> Moment:
+    """Return the moment with the surfaces of the running bot, for announcements, and the digest of
+    its policy, for the trail.
+
+    The tokens of its surfaces need not be set in this shell. Its rules and tools are not loaded
+    here, and the config may have been changed since it was read.
+    """
+    policy = replace(moment.policy, digest=digest_in_force(tx))
+    return replace(moment, policy=policy, surfaces=served_names(tx) or moment.surfaces)
 
 
 def _surfaces(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the surfaces on which a bot that is started from this shell would show it."""
-    return choose(config, environment, attached=True).names
+    return names_on(config, environment, attached=True)

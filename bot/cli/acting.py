@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.options import FAILED, ConfigOption, JsonOption, best_config_of, config_of, wants_json
+from bot.cli.options import FAILED, ConfigOption, JsonOption, config_of, some_config_of, wants_json
 from bot.cli.reasons import ReasonCommand
 from bot.cli.saying import fail, say_done, say_line
 from bot.process import pool
@@ -78,7 +78,7 @@ def freeze(
     \b
     signoff freeze suspicious mails since noon
     """
-    loaded = best_config_of(context, config)
+    loaded = some_config_of(context, config)
     from bot.single import freeze_now
 
     sender = _operator(loaded, as_person)
@@ -96,7 +96,7 @@ def thaw(
 
     What is due goes on, checked again, oldest first.
     """
-    loaded = best_config_of(context, config)
+    loaded = some_config_of(context, config)
     from bot.single import thaw_now
 
     reply = pool.run(thaw_now(loaded, dict(os.environ), _operator(loaded, as_person)))

@@ -62,7 +62,7 @@ def restore(
     \b
     signoff restore /var/backups/signoff-2026-03-02.db
     """
-    loaded = some_config_of(context, config)
+    loaded = some_config_of(context, config, ask_classes=True)
     from bot import single
     from bot.storage.copies import bring_back
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 if TYPE_CHECKING:
-    from bot.config import Config
+    from collections.abc import Sequence
+
+    from bot.config import Config, Problem
 
 #: Exit codes: 0 is success (design section 8).
 FAILED = 1
@@ -94,31 +96,43 @@ def _brakes_work(path: Path) -> bool:
     return True
 
 
-def some_config_of(context: typer.Context, config: Path | None) -> Config:
-    """Read the parts of the config that verifying, copying and freezing need.
+def some_config_of(
+    context: typer.Context, config: Path | None, *, ask_classes: bool = False
+) -> Config:
+    """Read the parts of the config that verifying, copying and freezing need, and load no rule nor,
+    without `ask_classes`, a class of a tool.
 
     Mistakes in other parts are printed to standard error and do no harm. Raises ConfigInvalid.
     """
     from bot.config import load_what_is_needed
 
-    found, problems = load_what_is_needed(config_path(context, config))
+    found, problems = load_what_is_needed(config_path(context, config), ask_classes=ask_classes)
+    _warn(problems)
+    return found
+
+
+def best_config_of(context: typer.Context, config: Path | None) -> Config:
+    """Read the whole config, or if it is invalid the parts that `some_config_of` reads.
+
+    Every mistake is printed to standard error then.
+    """
+    from bot.config import ConfigInvalid, load_what_is_needed
+
+    try:
+        return config_of(context, config)
+    except ConfigInvalid as error:
+        found, _ = load_what_is_needed(config_path(context, config))
+        _warn(error.problems)
+        return found
+
+
+def _warn(problems: Sequence[Problem]) -> None:
     if problems:
         words = "\n".join(map(str, problems))
         warning = (
             f"{words}\nWith that no bot starts, and one that runs goes on under its old config."
         )
         print(warning, file=sys.stderr)
-    return found
-
-
-def best_config_of(context: typer.Context, config: Path | None) -> Config:
-    """Read the whole config, or if it is invalid the parts that `some_config_of` reads."""
-    from bot.config import ConfigInvalid
-
-    try:
-        return config_of(context, config)
-    except ConfigInvalid:
-        return some_config_of(context, config)
 
 
 def wants_json(context: typer.Context, json: bool) -> bool:

@@ -29,14 +29,17 @@ class Capabilities(NamedTuple):
 #: So many options that a class does not take are named.
 _MOST_NAMED: Final = 3
 _NEITHER = Capabilities(reversible=False, deferred=False)
+#: What is taken of a class that is not known, so that nothing else is told as a mistake.
+NOT_KNOWN: Final = Capabilities(reversible=True, deferred=False)
 
 
 class OptionsMisfit(ValueError):
     """The class of a tool does not take the options that the config gives it."""
 
 
-def capabilities(entry: ToolEntry, folder: Path) -> Capabilities:
-    """Return what the tool can do.
+def capabilities(entry: ToolEntry, folder: Path | None) -> Capabilities:
+    """Return what the tool can do; its class is looked for in `folder`, and not loaded if that is
+    None.
 
     Raises ValueError if its class cannot be found, OptionsMisfit if the class does not take its
     options.
@@ -50,15 +53,21 @@ def capabilities(entry: ToolEntry, folder: Path) -> Capabilities:
             back = entry.roll_back is not None
             return Capabilities(reversible=back, deferred=back and entry.commit is not None)
         case PythonEntry():
-            return _of_class(entry, folder)
+            return NOT_KNOWN if folder is None else _of_class(entry, folder)
         case _:
             return _NEITHER
 
 
 def _of_class(entry: PythonEntry, folder: Path) -> Capabilities:
     found = class_in(entry.class_, folder)
-    _check_options(found, entry)
-    return capabilities_of(found)
+    try:
+        _check_options(found, entry)
+        return capabilities_of(found)
+    except OptionsMisfit:
+        raise
+    except NOT_LOADED as error:  # what a class says of itself may be computed
+        words = f'"{entry.class_}" cannot be asked what it can do ({located(error)}): mend it'
+        raise ValueError(words) from error
 
 
 def capabilities_of(found: type[Any]) -> Capabilities:

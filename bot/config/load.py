@@ -96,19 +96,23 @@ def load_config(path: Path, *, ask_rules: bool = True) -> Config:
     Without `ask_rules` the rules are not loaded, which saves time for commands that only look. Then
     their settings are not checked, and the policy has no digest.
     """
-    config, problems = _loaded(path.absolute(), ask_rules=ask_rules)
+    config, problems = _loaded(path.absolute(), ask_rules=ask_rules, ask_classes=True)
     problems.raise_if_any()
     return config
 
 
-def load_what_is_needed(path: Path) -> tuple[Config, tuple[Problem, ...]]:
+def load_what_is_needed(
+    path: Path, *, ask_classes: bool = False
+) -> tuple[Config, tuple[Problem, ...]]:
     """Read where the database is and who the people are, whatever else is wrong with the file.
 
-    A misspelt key must not take the emergency brake away while a bot runs on. Return the config,
-    which is good only for looking, freezing and copying, and the problems. Raises ConfigInvalid if
-    people or database are wrong.
+    A misspelt key must not take the emergency brake away while a bot runs on, and neither must a
+    rule or a tool that others wrote: loading it may take for ever, where a server that it asks is
+    dead. None is loaded, but for the classes of tools with `ask_classes`; without them it is not
+    known which of these tools stage. Return the config, which is good only for looking, freezing
+    and copying, and the problems. Raises ConfigInvalid if people or database are wrong.
     """
-    config, problems = _loaded(path.absolute(), ask_rules=False)
+    config, problems = _loaded(path.absolute(), ask_rules=False, ask_classes=ask_classes)
     in_the_way = [
         problem
         for problem in problems.found
@@ -119,12 +123,12 @@ def load_what_is_needed(path: Path) -> tuple[Config, tuple[Problem, ...]]:
     return config, tuple(problems.found)
 
 
-def _loaded(path: Path, *, ask_rules: bool) -> tuple[Config, Problems]:
+def _loaded(path: Path, *, ask_rules: bool, ask_classes: bool) -> tuple[Config, Problems]:
     written = read_file(path)
     file, problems = written.value, written.problems
     _check_keys(file, problems)
     who = read_identities(file, problems)
-    tools = read_tools(file, path.parent, problems)
+    tools = read_tools(file, path.parent if ask_classes else None, problems)
     rules = read_rules(file, problems)
     whole = settled(rules, path.parent)
     loaded = loaded_rules(whole, file, problems) if ask_rules else ()

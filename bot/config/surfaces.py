@@ -6,7 +6,7 @@ import base64
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.config.doubts import doubts
@@ -47,17 +47,11 @@ class Choice:
 
 def choose(config: Config, environment: Mapping[str, str], *, attached: bool) -> Choice:
     """Return what is on; `attached`: a terminal, a pipe or a file is at standard input."""
-    notes: list[str] = []
-    discord = _discord(config, environment, notes)
-    slack = _slack(config, environment, notes)
-    wanted = config.chat.terminal.enabled
-    terminal = wanted == "on" or (wanted == "auto" and attached and not (discord or slack))
-    if terminal:
-        notes.append("The terminal trusts whoever types at it.")
-    http = config.intake.http.enabled
-    if http and not (discord or slack or terminal):
+    choice = _on(config, environment, attached=attached)
+    notes = list(choice.notes)
+    if choice.http and not choice.names:
         notes.append("HTTP is on alone: PROPOSE and CONFIRM cannot open without a surface.")
-    if http:
+    if choice.http:
         notes.append(f"HTTP is on at {_place(config)}, with MCP and AAP.")
         notes += _speakers(config, environment)
     notes += _signers(config, environment)
@@ -68,7 +62,25 @@ def choose(config: Config, environment: Mapping[str, str], *, attached: bool) ->
     notes += methods_missing(config.policy.tools.values(), config.folder)
     if config.policy.solo_operator:
         notes.append("solo_operator is true: the owner of an agent may approve its proposals.")
-    return Choice(discord, slack, terminal, http, tuple(notes))
+    return replace(choice, notes=tuple(notes))
+
+
+def names_on(config: Config, environment: Mapping[str, str], *, attached: bool) -> tuple[str, ...]:
+    """Return the names of the surfaces that are on. Unlike `choose` it looks at nothing else: for
+    its notes that one loads the classes of tools, which may take for ever."""
+    return _on(config, environment, attached=attached).names
+
+
+def _on(config: Config, environment: Mapping[str, str], *, attached: bool) -> Choice:
+    """Return what is on, with the notes of the surfaces alone."""
+    notes: list[str] = []
+    discord = _discord(config, environment, notes)
+    slack = _slack(config, environment, notes)
+    wanted = config.chat.terminal.enabled
+    terminal = wanted == "on" or (wanted == "auto" and attached and not (discord or slack))
+    if terminal:
+        notes.append("The terminal trusts whoever types at it.")
+    return Choice(discord, slack, terminal, config.intake.http.enabled, tuple(notes))
 
 
 def _place(config: Config) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.config.identities import section_of
-from bot.config.kinds import Capabilities, OptionsMisfit, capabilities
+from bot.config.kinds import NOT_KNOWN, Capabilities, OptionsMisfit, capabilities
 from bot.config.problems import Problems, nearest, quoted
 from bot.config.structure import keys_of, read_as
 from bot.config.tool_models import (
@@ -38,8 +38,13 @@ _BLOCKED_ACTION: Final = {
 _FIXED_QUORUM: Final = {ApprovalClass.NONE: 0, ApprovalClass.SINGLE: 1, ApprovalClass.DUAL: 2}
 
 
-def read_tools(file: Mapping[str, Any], folder: Path, problems: Problems) -> dict[str, ToolPolicy]:
-    """Return the readable tools; the hard-coded BLOCK tools are always among them."""
+def read_tools(
+    file: Mapping[str, Any], folder: Path | None, problems: Problems
+) -> dict[str, ToolPolicy]:
+    """Return the readable tools; the hard-coded BLOCK tools are always among them.
+
+    Classes of tools are looked for in `folder`; none is loaded if that is None.
+    """
     tools: dict[str, ToolPolicy] = {}
     for name, value in section_of(file, "tools", problems).items():
         tool = _read_tool(name, value, folder, problems)
@@ -50,7 +55,7 @@ def read_tools(file: Mapping[str, Any], folder: Path, problems: Problems) -> dic
     return tools
 
 
-def _read_tool(name: str, value: Any, folder: Path, problems: Problems) -> ToolPolicy | None:
+def _read_tool(name: str, value: Any, folder: Path | None, problems: Problems) -> ToolPolicy | None:
     parts = ("tools", name)
     try:
         identifier(name)
@@ -100,13 +105,15 @@ def _keys_of_all_kinds() -> set[str]:
     return {key for model in ENTRY_OF_KIND.values() for key in keys_of(model)}
 
 
-def _capabilities(entry: ToolEntry, folder: Path, parts: Parts, problems: Problems) -> Capabilities:
+def _capabilities(
+    entry: ToolEntry, folder: Path | None, parts: Parts, problems: Problems
+) -> Capabilities:
     try:
         return capabilities(entry, folder)
     except ValueError as error:
         key = "options" if isinstance(error, OptionsMisfit) else "class"
         problems.add((*parts, key), str(error))
-        return Capabilities(reversible=True, deferred=False)
+        return NOT_KNOWN
 
 
 def _check_tier(name: str, entry: ToolEntry, can: Capabilities, problems: Problems) -> None:

@@ -15,6 +15,7 @@ from lifecycle.canonical import canonical_bytes, sha256_hex
 from lifecycle.moment import Moment
 from lifecycle.policy import Policy, ToolPolicy
 from lifecycle.ports import Transaction
+from lifecycle.text.masking import plain_words
 
 #: The flag that holds the digest of the policy in force.
 POLICY_FLAG: Final = "policy"
@@ -93,6 +94,15 @@ def _kept(tx: Transaction) -> list[str]:
 
 def _flag(digest: str) -> str:
     return f"standing:{digest}"
+
+
+def digest_in_force(tx: Transaction) -> str:
+    """Return the digest of the policy that was put in force last, as it may stand in the trail.
+
+    Empty if there was none, or if somebody wrote over it what is no text.
+    """
+    known = tx.flags.get(POLICY_FLAG)
+    return plain_words(known) if isinstance(known, str) else ""
 
 
 def in_force(tx: Transaction, moment: Moment) -> bool:

@@ -65,7 +65,23 @@ def test_a_tool_whose_class_cannot_be_loaded_takes_no_brake_away(moved_in: House
 
     assert (frozen.returncode, status.returncode, thawed.returncode) == (0, 0, 0)
     assert "FROZEN by ana" in status.stdout
-    assert frozen.stderr.count("nowhere:Crm") == 1
+    assert status.stderr.count("nowhere:Crm") == 1
+
+
+def test_a_rule_that_cannot_be_loaded_takes_no_brake_away_and_status_says_which(
+    moved_in: House,
+) -> None:
+    path = moved_in.folder / "config.yaml"
+    path.write_text(
+        path.read_text().replace("\nsentinel:\n", "\nsentinel:\n  no_such: {level: hard}\n")
+    )
+
+    frozen, status = moved_in.run("freeze", "incident", "--as", "ana"), moved_in.run("status")
+
+    assert (frozen.returncode, status.returncode) == (0, 0)
+    assert "FROZEN by ana" in status.stdout
+    assert "there is no rule no_such" in status.stderr
+    assert "goes on under its old config" in status.stderr
 
 
 def test_who_the_people_are_must_be_readable_to_freeze(moved_in: House) -> None:
