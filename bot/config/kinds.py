@@ -15,7 +15,7 @@ from bot.config.tool_models import (
     ToolEntry,
     WebhookEntry,
 )
-from lifecycle.located import NOT_LOADED, not_loaded
+from lifecycle.located import NOT_LOADED, located, not_loaded
 from lifecycle.nearest import meant
 
 
@@ -71,9 +71,10 @@ def _of_class(entry: PythonEntry, folder: Path) -> Capabilities:
 
 
 def capabilities_of(found: type[Any]) -> Capabilities:
-    """Return what a class says that its tool can do."""
+    """Return what a class says that its tool can do; raises whatever the class raises."""
     reversible = getattr(found, "reversible", False) is True
-    return Capabilities(reversible, reversible and getattr(found, "deferred", False) is True)
+    deferred = getattr(found, "deferred", False) is True
+    return Capabilities(reversible, reversible and deferred)
 
 
 def never_committed(found: type[Any], made: object = None) -> str | None:
@@ -126,7 +127,7 @@ def takes(called: Any, *given: Any) -> bool:
 def _check_options(found: type[Any], entry: PythonEntry) -> None:
     try:
         taken = inspect.signature(found)
-    except ValueError:  # a class written in C may have no signature
+    except (TypeError, ValueError):  # a class written in C may have no signature
         return
     try:
         taken.bind(**entry.options)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bot.config.kinds import class_in, commit_unasked, never_committed, takes
+from lifecycle.located import NOT_LOADED
 from lifecycle.policy import ToolKind, ToolPolicy
 
 _VERBS: Final = ("execute", "roll_back", "commit")
@@ -51,11 +52,12 @@ def methods_missing(tools: Iterable[ToolPolicy], folder: Path) -> Iterator[str]:
     has a commit that is not; relative to `folder`.
 
     It is only a note: an object may get methods when it is made, which a start tries and a check
-    does not. A class that cannot be loaded is no matter for a note: reading the config tells of it.
+    does not. A class that cannot be loaded or asked is no matter for a note: reading the config, or
+    the start, tells of it.
     """
     for tool in tools:
         if tool.kind is ToolKind.PYTHON:
-            with suppress(ValueError):
+            with suppress(*NOT_LOADED):
                 found = class_in(tool.settings["class"], folder)
                 yield from _methods_missing(tool, found)
 

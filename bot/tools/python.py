@@ -65,11 +65,11 @@ class PythonTool:
         try:
             self._tool = self._theirs(lambda: made(**settings.get("options", {})))
             in_vain = never_committed(made, self._tool)
+            needed = [(*each, getattr(self._tool, each[0], None)) for each in _needed(made)]
         except NOT_LOADED as error:  # whatever is raised, the operator's own code raises it
             words = f"{name} cannot be made ({located(error)}): mend it, or its options."
             raise StartFailed(words) from error
-        for verb, claim in _needed(made):
-            method = getattr(self._tool, verb, None)
+        for verb, claim, method in needed:
             if not callable(method):
                 raise StartFailed(f"{name} {claim}has no {verb}(call): write one.")
             if not takes(method, "call"):

@@ -71,6 +71,11 @@ class Forgets(Halfway):
 class AtOnce(Forgets):
     deferred = False
 
+class Away:
+    @property
+    def execute(self):
+        raise ConnectionError("its server is away")
+
 class Made(Forgets):
     def __init__(self, live):
         super().__init__(live)

@@ -48,6 +48,7 @@ async def test_a_class_that_returns_no_receipt_is_unknown(tmp_path):
     [
         ("Plain", {}, r"cannot be made \(TypeError"),
         ("Refuses", {}, r"cannot be made \(ZeroDivisionError at .*/tools_of_test_\d+\.py:\d+ in"),
+        ("Away", {}, r"cannot be made \(ConnectionError at"),
         ("Idle", {}, r"has no execute\(call\)"),
         ("Misshapen", {}, r"must have execute as execute\(self, call\)"),
         ("Boasts", {}, r"says that it is reversible, and has no roll_back\(call\)"),
