@@ -83,13 +83,13 @@ def address(url: str) -> str:
         whole = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except (ValueError, httpx.InvalidURL):
         whole = False
-    if not whole:
-        raise SignoffUnreachable(
-            f"{url[:_LONGEST_SHOWN]!r} is no address of a bot: write one like http://127.0.0.1:8080."
-        )
-    if "@" in parts.netloc:  # httpx would send them in the place of the token
+    if "@" in (parts.netloc if whole else url):  # httpx would send them in the place of the token
         raise SignoffUnreachable(
             "The address of a bot has no user and password in it: the token alone says who speaks."
+        )
+    if not whole or "?" in url or "#" in url:  # what is asked would stand behind these
+        raise SignoffUnreachable(
+            f"{url[:_LONGEST_SHOWN]!r} is no address of a bot: write one like http://127.0.0.1:8080."
         )
     return url.rstrip("/")
 

@@ -108,6 +108,7 @@ async def test_a_bot_that_is_not_there_is_a_sentence() -> None:
     [
         *("127.0.0.1:8080", "localhost", "ftp://127.0.0.1", "http://", "http://[bad", "http://h:x"),
         *("http://h\x00", "http://h\ni", "http://h\u200b.example", "http://" + "h" * 70_000),
+        *("http://h/?", "http://h?door=1", "http://h/#top"),
     ],
 )
 def test_an_address_that_is_none_is_not_called_a_bot_that_is_away(url: str) -> None:
@@ -115,9 +116,16 @@ def test_an_address_that_is_none_is_not_called_a_bot_that_is_away(url: str) -> N
         Signoff(url, "x")
 
 
-def test_a_password_in_an_address_is_neither_sent_in_place_of_the_token_nor_told() -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://ops:hunter2@127.0.0.1:9", "htps://ops:hunter2@127.0.0.1", "ops:hunter2@host:80"),
+        *("http://ops:hunter2@host:x", "http://ops:hunter2@[::1"),
+    ],
+)
+def test_a_password_in_an_address_is_neither_sent_in_place_of_the_token_nor_told(url: str) -> None:
     with pytest.raises(SignoffUnreachable, match="no user and password") as caught:
-        Signoff("http://ops:hunter2@127.0.0.1:9", "x")
+        Signoff(url, "x")
     assert "hunter2" not in str(caught.value)
 
 
