@@ -15,6 +15,7 @@ from lifecycle.proposal import Outcome
 from tests.bot.tools.mailing import NOW_MS, MaildirBench
 from tests.bot.tools.talking import GONE, SILENCE, talking
 from tests.contracts.tool_contract import call, done
+from tests.slack_stage.waiting import eventually
 
 LOGIN = {"username_env": "MAIL_USER", "password_env": "MAIL_WORD", "start_tls": False}
 OFFERS_LOGIN = "250-well\n250 AUTH PLAIN"
@@ -43,7 +44,7 @@ async def test_what_fails_before_the_text_has_sent_nothing(tmp_path, step, answe
 
     assert (result.outcome, talk.texts) == (Outcome.FAILED, [])
     assert "nothing was sent" in result.explanation
-    assert bench.staged() == 1
+    await eventually(lambda: bench.staged() == 1, "that the draft is put back")
 
 
 @pytest.mark.parametrize("answer", [SILENCE, GONE, "535 no"])
