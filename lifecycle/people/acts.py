@@ -89,8 +89,9 @@ def found(tx: Transaction, moment: Moment, act: Act, *, any_card: bool = False) 
     """Return the proposal an act is about, after the checks that every act must pass.
 
     If its deadline is over, it is expired first. `any_card`: the act may be done on a card that
-    another has replaced. Raises ReviewRefused duplicate_event, stale_card or, while a stop given in
-    time may still decide over the deadline, already_decided; ProposalNotFound.
+    another has replaced; a stop may if it was heard before that. Raises ReviewRefused
+    duplicate_event, stale_card or, while a stop given in time may still decide over the deadline,
+    already_decided; ProposalNotFound.
     """
     refuse_repeated(tx, moment, act.sender)
     proposal = looked_up(tx, act, any_card=any_card)
@@ -108,7 +109,7 @@ def looked_up(tx: Transaction, act: Act, *, any_card: bool = False) -> Proposal:
         named = mask_text(act.proposal_id[:64])
         raise ProposalNotFound(f"No proposal has the id {named!r}; see: pending")
     if act.card is not None:
-        _card_of(tx, act.card, proposal, any_card=any_card)
+        _check_card(tx, act, act.card, any_card=any_card)
     return proposal
 
 
@@ -225,13 +226,22 @@ def review_details(act: Act, decision: Decision) -> dict[str, Any]:
     return told | _on_card(act)
 
 
-def _card_of(tx: Transaction, place: CardPlace, proposal: Proposal, *, any_card: bool) -> None:
-    card: Card | None = tx.cards.get(proposal.proposal_id, place.surface)
+def _check_card(tx: Transaction, act: Act, place: CardPlace, *, any_card: bool) -> None:
+    card: Card | None = tx.cards.get(act.proposal_id, place.surface)
     known = card.message_ids if card is not None else ()
-    if place.message_id not in (known if any_card else known[-1:]):
+    former = any_card or (card is not None and _heard_before_it(act, card))
+    if place.message_id not in (known if former else known[-1:]):
         raise ReviewRefused(
             "stale_card", "This card is an old one; decide on the current card of the proposal."
         )
+
+
+def _heard_before_it(act: Act, card: Card) -> bool:
+    """Return True for a stop that was heard before the message was posted in which the card stands
+    now: it was given where people were to decide then, and must not be lost with that message."""
+    if act.heard_at_ms is None or card.posted_at_ms is None:
+        return False
+    return act.sender.said_ms(act.heard_at_ms) < card.posted_at_ms
 
 
 def shown_version(tx: Transaction, act: Act) -> int | None:

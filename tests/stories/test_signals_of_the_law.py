@@ -33,6 +33,29 @@ async def test_a_decision_on_an_old_card_is_none(world: World) -> None:
     assert [row["reason"] for row in await world.audit("ignored")] == ["stale_card"] * 2
 
 
+@pytest.mark.parametrize(
+    ("heard_s_ago", "approves", "code"),
+    [(30, False, None), (10, False, "stale_card"), (30, True, "stale_card")],
+)
+async def test_a_stop_counts_on_the_card_that_stood_when_it_was_heard(
+    world: World, heard_s_ago: int, approves: bool, code: str | None
+) -> None:
+    """It waited until its platform said who gave it, its card was deleted meanwhile, and nobody
+    finds what stood there: it was lost as one on an old card."""
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    card = await world.store.read(lambda tx: tx.cards.get(proposal_id, "terminal"))
+    assert card is not None
+    ids, now_ms = (*card.message_ids, "m-anew"), world.clock.now_ms()
+    anew = replace(card, message_ids=ids, posted_at_ms=now_ms - 20_000)
+    await world.store.write(lambda tx: tx.cards.put(anew))
+
+    heard_ms = now_ms - heard_s_ago * 1000
+    place = CardPlace("terminal", card.message_ids[-1], card.shown_version, heard_ms)
+    ben = replace(world.sender("ben"), heard_at_ms=heard_ms)
+    act = world.workflow.approve if approves else world.workflow.reject
+    assert (await act(proposal_id, ben, card=place)).code == code
+
+
 async def test_an_event_that_comes_again_counts_once_and_leaves_no_second_row(
     world: World,
 ) -> None:

@@ -171,10 +171,9 @@ class CatchingUp:
 
     async def _stopped(self, card: Card, found: Found, known: Known) -> int:
         stops = [r.person for r in known.reviews if r.decision is not Decision.APPROVE]
-        count, place = 0, self._place(card)
-        for sender in self._stopping(found, known):
-            if sender.id is not None and sender.id in stops:
-                continue
+        # If the card is posted anew meanwhile, nobody finds this ❌ again.
+        count, place = 0, replace(self._place(card), heard_at_ms=found.asked_ms)
+        for sender in (each for each in self._stopping(found, known) if each.id not in stops):
             late = self._late(card, sender, Signal.STOP, known)
             reply = await self._workflow.reject(card.proposal_id, late, card=place, found_late=True)
             await self._noted(card, sender, Signal.STOP, reply)

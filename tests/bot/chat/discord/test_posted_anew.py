@@ -3,9 +3,12 @@ there."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.bot.chat.discord.cards import in_window
+from tests.bot.chat.discord.standing import unheard
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import BEN, CROSS, DiscordStage, until
 
@@ -46,3 +49,29 @@ async def test_no_window_closes_over_a_stop_on_a_card_that_was_posted_anew_and_i
 
     await until(taken_back, "found")
     assert stage.tool("send-email").verbs() == ["execute", "roll_back"]
+
+
+@pytest.mark.parametrize("heard", [True, False])
+async def test_a_stop_counts_although_its_card_is_posted_anew_before_it_is_carried_out(
+    stage: DiscordStage, heard: bool
+) -> None:
+    """Discord was asked who gave it; then it was one on an old card, and the mail was sent."""
+    proposal_id, card = await in_window(stage)
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", f"/members/{BEN}", gate=gate, times=None)
+    if heard:
+        stage.server.reacts(BEN, card, CROSS)
+    else:
+        unheard(card, BEN, CROSS)
+        stage.surface.hearing.began()
+        reading = asyncio.create_task(stage.broadcast.catch_up())
+    await until(lambda: held.seen, "asked who ben is")
+    stage.clock.advance(1)
+    stage.server.deletes(card)
+    await until(lambda: [each for each in stage.server.cards() if each.id != card.id], "anew")
+    await stage.card(proposal_id)
+    gate.set()
+    if not heard:
+        await reading
+    await stage.quiet()
+    assert (await stage.reaches(proposal_id, "rolled_back")).reason == "rolled_back_by_person"
