@@ -19,7 +19,7 @@ from bot.chat.hearing.left_behind import apply_left, check_readable, left_in
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.signals import SEEDS, Signal, of_slack_name
 from bot.chat.slack.accounts import SURFACE
-from bot.chat.slack.calls import SlackRefused
+from bot.chat.slack.calls import LONGEST_WAIT_S, SlackRefused
 from bot.chat.slack.checks import Me
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.emoji import TOO_FEW, Reacted, listed, users_under
@@ -36,6 +36,8 @@ _LOOKED_S: Final = 10.0
 #: So long Slack may take to say who the people under a card inside its window are. The card must be
 #: read before the window closes, and the law asks about whoever stops it once more, as long.
 _SAID_S: Final = 4.0
+#: So long it may take otherwise, as for whoever stops something in an event (`speaking.py`).
+_SAID_BEFORE_S: Final = float(LONGEST_WAIT_S)
 _UNSAID: Final = "Slack does not say in time who stands under a card"
 _Tell = Callable[[Sender, str, Reply], None]
 
@@ -60,10 +62,10 @@ class Reactions:
         Inside its window nothing but ❌ counts, so that is enough; before, SurfaceFailed is raised
         unless a ❌ stopped it, for no ✅ counts until Slack says whose it is.
         """
-        said_s = _SAID_S if await self._in_window(card) else None
+        said_s = _SAID_S if await self._in_window(card) else _SAID_BEFORE_S
         place = left_in(card, self._rest.id)
         try:
-            found, unsaid = await self._looked(card.message_ids[-1], place, said_s)
+            found, unsaid = await self._looked(card, place, said_s)
         except SlackRefused as refused:
             if not refused.of_the_app:
                 check_readable(card, place, refused)
@@ -81,38 +83,67 @@ class Reactions:
         return proposal is not None and proposal.state is State.EXECUTING
 
     async def _looked(
-        self, message_ts: str, place: str | None, said_s: float | None
+        self, card: Card, place: str | None, said_s: float
     ) -> tuple[Found, SurfaceFailed | None]:
         """Return who stands under the card, and why Slack does not say who they are, or None.
         `place` is the channel in which it stands, None for the configured one.
 
-        If Slack does not say so within `said_s` seconds (None: no limit), the config alone tells
-        who they are. Raises CardGone, SurfaceFailed.
+        If Slack does not say so within `said_s` seconds, the config alone tells who they are.
+        Raises CardGone, SurfaceFailed.
         """
-        policy = self._workflow.policy
-        until = None if said_s is None else asyncio.get_running_loop().time() + said_s
-        mine, unsaid = self._me.user, None
+        message_ts, unsaid, before = card.message_ids[-1], None, Found()
+        until = asyncio.get_running_loop().time() + said_s
         # Asking who people are takes time, in which somebody may take a ✅ off, so the card is read
         # last. As Slack lets few cards be read a minute, those who stood there before are asked
         # about first: then one reading is enough.
-        known = await self._who_stood(message_ts, policy, until)
+        known = await self._who_stood(message_ts, until)
         while True:
             asked_ms = self._workflow.world.clock.now_ms()
-            users = users_under(await self._rest.read(message_ts, place))
-            there = frozenset().union(*users.values()) - {mine}
-            if there <= known.keys():
-                break
-            for user in sorted(there - known.keys()):
-                known[user] = self._accounts.named(policy, user, self._me.team)
-                if unsaid is None:  # after one failure it is not asked again: a ❌ must not wait
-                    try:
-                        known[user] = await self._said(policy, user, until)
-                    except SurfaceFailed as failure:
-                        unsaid = failure
-        self._remember(message_ts, there)
-        return self._found(users, known, asked_ms), unsaid
+            users = await self._under(card, place, before)
+            there = frozenset().union(*users.values()) - {self._me.user}
+            new = there - known.keys()
+            unsaid = await self._learn(new, known, until, unsaid)
+            before = self._found(users, known, asked_ms)
+            if not new:
+                self._remember(message_ts, there)
+                return before, unsaid
 
-    async def _said(self, policy: Policy, user: str, until: float | None) -> Sender:
+    async def _under(
+        self, card: Card, place: str | None, before: Found
+    ) -> dict[Signal, frozenset[str]]:
+        """Return which users stand under the card. Raises CardGone, SurfaceFailed.
+
+        If it was deleted since it was read `before`, a ❌ that stood there then is carried out:
+        nobody finds it again.
+        """
+        try:
+            return users_under(await self._rest.read(card.message_ids[-1], place))
+        except CardGone:
+            if before.stopping:
+                await self._catching_up.stop_first(card, before)
+            raise
+
+    async def _learn(
+        self,
+        users: frozenset[str],
+        known: dict[str, Sender],
+        until: float,
+        unsaid: SurfaceFailed | None,
+    ) -> SurfaceFailed | None:
+        """Add to the `known` who these users are: by Slack's word, or by the config alone. Return
+        why Slack does not say so, None if it does; then it is not asked again: no ❌ waits for
+        that."""
+        policy = self._workflow.policy
+        for user in sorted(users):
+            known[user] = self._accounts.named(policy, user, self._me.team)
+            try:
+                if unsaid is None:
+                    known[user] = await self._said(policy, user, until)
+            except SurfaceFailed as failure:
+                unsaid = failure
+        return unsaid
+
+    async def _said(self, policy: Policy, user: str, until: float) -> Sender:
         """Return who Slack says somebody is; raises SurfaceFailed, also at loop time `until`."""
         try:
             async with asyncio.timeout_at(until):
@@ -133,15 +164,13 @@ class Reactions:
             lacking=any(mine not in users[signal] for signal in SEEDS),
         )
 
-    async def _who_stood(
-        self, message_ts: str, policy: Policy, until: float | None
-    ) -> dict[str, Sender]:
+    async def _who_stood(self, message_ts: str, until: float) -> dict[str, Sender]:
         """Return who stood under the card when it was last read, as far as Slack can be asked. It
         does not matter who is missing: they may be gone from the card."""
         known = dict[str, Sender]()
         with suppress(SurfaceFailed):
             for user in sorted(self._stood.pop(message_ts, ())):
-                known[user] = await self._said(policy, user, until)
+                known[user] = await self._said(self._workflow.policy, user, until)
         return known
 
     def _remember(self, message_ts: str, there: frozenset[str]) -> None:
