@@ -23,6 +23,7 @@ from bot.chat.discord.rest import Rest
 from bot.chat.discord.settings import SURFACE
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
+from bot.chat.hearing.left_behind import LISTENED, homes
 from bot.chat.hearing.senders import as_known_now, sender_of
 from bot.chat.hearing.shown import HEARD_MS
 from bot.chat.hearing.signals import Signal
@@ -70,6 +71,7 @@ class Asked:
         message that may be a card without a row yet is tried again until it can be stored.
         """
         payload = {"kind": KIND, **place_of(interaction), **asked}
+        payload[LISTENED] = str(self._settings.channel)
         if _stops(payload) is None and HEARD_MS in interaction.extras:
             payload[HEARD_MS] = interaction.extras[HEARD_MS]
         event_id = payload["number"]  # also in the Sender: by it the law finds when this was heard
@@ -97,9 +99,11 @@ class Asked:
         )
 
     def in_place(self, payload: Payload) -> bool:
-        """Say whether it was asked in the configured channel or in a thread of it."""
-        ours = str(self._settings.channel)
-        here = ours in (payload["channel"], payload["parent"])
+        """Say whether it was asked in the configured channel or in a thread of it; for a stop, in
+        the one that was configured when it was heard."""
+        stops = LISTENED in payload and _stops(payload) is not None
+        ours = homes(str(self._settings.channel), payload, stops=stops)
+        here = not ours.isdisjoint((payload["channel"], payload["parent"]))
         return here and payload["guild"] == str(self._settings.guild)
 
     # -- inside ---------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from bot.chat.discord.files import attached, file_payload
 from bot.chat.discord.render import Said, answer_messages
 from bot.chat.discord.rest import Outgoing, Rest
 from bot.chat.discord.settings import PREFIX, SURFACE, DiscordSettings
+from bot.chat.hearing.left_behind import LISTENED
 from bot.chat.hearing.notes import EDITED, Notes
 from bot.chat.hearing.senders import sender_of, stranger
 from bot.chat.showing.answering import Answers
@@ -75,6 +76,7 @@ def message_payload(
         "message": str(about.id),
         "channel": str(about.channel.id),
         "guild": str(guild) if guild is not None else None,
+        LISTENED: str(settings.channel),
         "parent": str(getattr(about.channel, "parent_id", None) or ""),
         "user": str(about.author.id),
         "bot": about.author.bot,

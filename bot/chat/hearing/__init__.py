@@ -42,7 +42,7 @@ Reading cards for what nobody heard:
 - `reading.py`: which cards are read when
 - `card_readings.py`: reads the cards of a window that is about to close
 - `closed_unread.py`: cards to be read later, whose windows closed without that
-- `left_behind.py`: cards in another channel than the one that is configured
+- `left_behind.py`: cards, and stops that were heard, in another channel than the configured one
 - `found.py`: what one reading found
 - `known.py`: what the law has heard already, to compare with
 - `catching_up.py`: carries out what is new, and takes back what is gone

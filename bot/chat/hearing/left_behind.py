@@ -4,14 +4,18 @@ What was given on the card while the bot was away was given on the current card 
 was configured then. So it is read there once more, for what stops and what takes back, before the
 card is posted in the channel that is configured now. It keeps in a card's `extra`, under `place`,
 the platform's id of the channel; `showing/placed.py` writes it, and it stays with the row.
+
+What was heard, and not processed before the process ended, keeps under `listened` which channel was
+configured when it was heard: a stop counts there.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bot.chat.cards.content import CardContent
 from bot.chat.surface import CardGone, Posted, SurfaceFailed
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("signoff.surfaces")
 
+#: The key of a kept event for the channel that was configured when it was heard.
+LISTENED: Final = "listened"
 _PLACE: Final = "place"
 #: An id of Discord: a number of 64 bits.
 _NUMBER: Final = re.compile(r"[0-9]{1,20}")
@@ -35,6 +41,13 @@ def placed_in(card: Card, posted: Posted | None) -> Card:
     if posted is None or not posted.place:
         return card
     return replace(card, extra={**card.extra, _PLACE: posted.place})
+
+
+def homes(channel: str, kept: Mapping[str, Any], *, stops: bool) -> frozenset[str]:
+    """Return the channels in which a kept event counts: the one that is configured (`channel`), and
+    for a stop also the one that was when it was heard. Nobody repeats what was taken."""
+    listened = kept.get(LISTENED) if stops else None
+    return frozenset({channel, channel if listened is None else str(listened)})
 
 
 def left_in(card: Card, channel: str) -> str | None:

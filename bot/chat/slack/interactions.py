@@ -13,6 +13,7 @@ from bot.chat.commands.typed import is_stop, lane_of
 from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.inbox import Inbox
 from bot.chat.hearing.incoming import UNREAD, Incoming
+from bot.chat.hearing.left_behind import LISTENED, homes
 from bot.chat.hearing.owners import USER
 from bot.chat.hearing.signals import Signal
 from bot.chat.hearing.stops import StopOf, stop_on, stop_typed
@@ -69,7 +70,7 @@ class Interactions:
         user = str(body.get("user_id", ""))
         number = body.get("trigger_id") or body.get("response_url")
         text = str(body.get("text", ""))
-        kept, words = _kept("command", body), unescape(text)
+        kept, words = self._kept("command", body), unescape(text)
         lane, stops = lane_of(words, user, str(number)), is_stop(words)
         await self._take(f"slash:{number}", lane, kept, stop_typed(words), unstored=stops)
         return received(text)
@@ -83,7 +84,7 @@ class Interactions:
         trigger = str(body.get("trigger_id") or "")
         number = trigger or f"{asked.user}:{action.get('action_ts')}"
         lane = card_lane(asked.message_ts, asked.signal, asked.user)
-        stops, kept = asked.signal is Signal.STOP, _kept("action", body)
+        stops, kept = asked.signal is Signal.STOP, self._kept("action", body)
         fresh = await self._take(f"press:{number}", lane, kept, unstored=stops)
         if fresh and stops:
             self._asides.begin(self._ask_why(asked, trigger))
@@ -98,7 +99,7 @@ class Interactions:
         view = body.get("view") or {}
         lane = card_lane(sent.message_ts, sent.signal, sent.user)
         stops = stop_on(sent.message_ts, sent.signal)
-        kept = _kept("view", body)
+        kept = self._kept("view", body)
         await self._take(f"form:{view.get('id')}", lane, kept, stops, unstored=True)
         return None
 
@@ -106,9 +107,9 @@ class Interactions:
         """Run a slash command and answer the person alone."""
         user, team = str(body.get("user_id", "")), str(body.get("team_id", ""))
         text = unescape(str(body.get("text", "")))
-        sender = await self._speaking.sender(user, team, event_id, stops=is_stop(text))
-        url, ours = str(body.get("response_url", "")), self._desk.rest.id
-        if body.get("channel_id") != ours:
+        stops, url, ours = is_stop(text), str(body.get("response_url", "")), self._desk.rest.id
+        sender = await self._speaking.sender(user, team, event_id, stops=stops)
+        if body.get("channel_id") not in homes(ours, body, stops=stops):
             await self._desk.workflow.note_ignored("", sender, "wrong_place")
             self._asides.begin(self._desk.web.respond(url, _ELSEWHERE.format(ours)), to=user)
             return
@@ -121,13 +122,13 @@ class Interactions:
         """Carry out Approve. Reject has only opened its form: what is sent from there decides."""
         asked = pressed(body)
         if asked is not None and asked.signal is Signal.APPROVE:
-            await self._decided(event_id, asked)
+            await self._decided(event_id, asked, body)
 
     async def form(self, event_id: str, body: Mapping[str, Any]) -> None:
         """Carry out a rejection with its reason."""
         asked = submitted(body)
         if asked is not None:
-            await self._decided(event_id, asked)
+            await self._decided(event_id, asked, body)
 
     async def _take(
         self,
@@ -190,10 +191,10 @@ class Interactions:
             workflow.world.background.spawn(working)
             return True
 
-    async def _decided(self, event_id: str, asked: Pressed) -> None:
+    async def _decided(self, event_id: str, asked: Pressed, body: Mapping[str, Any]) -> None:
         stops = asked.signal is Signal.STOP
         sender = await self._speaking.sender(asked.user, asked.team, event_id, stops=stops)
-        in_place = asked.channel == self._desk.rest.id
+        in_place = asked.channel in homes(self._desk.rest.id, body, stops=stops)
         if asked.signal is Signal.APPROVE and in_place:
             card = await self._incoming.unplaced.card(asked.message_ts)
             known = card.proposal_id if card is not None else ""
@@ -210,6 +211,11 @@ class Interactions:
         saying = self._speaking.hint(asked.user, asked.message_ts, reply, each_time=reply.passing)
         self._asides.begin(saying, to=asked.user)
 
+    def _kept(self, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        parts = {key: body[key] for key in _KEPT if key in body}
+        kept = {"kind": kind, "body": parts | {LISTENED: self._desk.rest.id}}
+        return kept | {USER: user_of(kept)}
+
     async def _ask_why(self, asked: Pressed, trigger: str) -> None:
         """Open the form at once, for a trigger lives for 3 s only."""
         try:
@@ -217,8 +223,3 @@ class Interactions:
         except SurfaceFailed:
             words = "The form could not be opened. React ❌, or use the command on the card."
             await self._desk.rest.hint(asked.user, words)
-
-
-def _kept(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {"kind": kind, "body": {key: body[key] for key in _KEPT if key in body}}
-    return kept | {USER: user_of(kept)}

@@ -16,6 +16,7 @@ from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.given_before import given_before, given_or_heard
 from bot.chat.hearing.inbox import Inbox, Payload
 from bot.chat.hearing.incoming import UNREAD, Incoming
+from bot.chat.hearing.left_behind import LISTENED, homes
 from bot.chat.hearing.moderated import card_deleted
 from bot.chat.hearing.owners import USER
 from bot.chat.hearing.senders import stranger
@@ -214,7 +215,8 @@ class Listening:
         given_ms = self._desk.web.clocks.ours(ms_of(event.get("event_ts")))
         told = {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
         heard_ms = given_or_heard(given_ms, self._desk.clock.now_ms())
-        return told | {USER: user_of(told), GIVEN_MS: given_ms, HEARD_MS: heard_ms}
+        told |= {USER: user_of(told), LISTENED: self._rest.id}
+        return told | {GIVEN_MS: given_ms, HEARD_MS: heard_ms}
 
     # -- after the acknowledgement --------------------------------------------------------
 
@@ -226,12 +228,8 @@ class Listening:
     async def _work(self, event_id: str, payload: Payload) -> None:
         kind, body = str(payload.get("kind")), payload.get("body")
         if body is not None:
-            interactions = self._interactions
-            doing = {
-                "command": interactions.command,
-                "action": interactions.button,
-                "view": interactions.form,
-            }
+            on = self._interactions
+            doing = {"command": on.command, "action": on.button, "view": on.form}
             await doing[kind](event_id, body)
             return
         working = {
@@ -255,7 +253,7 @@ class Listening:
             # An app with a person's token writes in their name; those are not the person's words.
             account = f"{sender.account} through the app {heard.bot}"
             sender = stranger(SURFACE, account, event_id=event_id, place=place)
-        if heard.channel != self._rest.id:
+        if heard.channel not in homes(self._rest.id, payload, stops=stops):
             await self._speaking.elsewhere(user, heard.channel, sender)
             return
         early = await given_before(self._workflow.world, heard.text, payload.get(GIVEN_MS))

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from bot.chat.hearing.copies import Copies
 from bot.chat.hearing.inbox import Payload
 from bot.chat.hearing.incoming import UNKNOWN, Incoming
+from bot.chat.hearing.left_behind import homes
 from bot.chat.hearing.looks import Looks
 from bot.chat.hearing.senders import sender_of
 from bot.chat.hearing.shown import GIVEN_MS
@@ -26,6 +27,7 @@ from bot.chat.slack.speaking import Speaking
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.answers import Reply, Sender
 from lifecycle.proposal import ActorKind
+from lifecycle.workings.time_limits import within
 
 
 class Reacting:
@@ -59,12 +61,13 @@ class Reacting:
         heard = reacted(payload["event"])
         if heard is None or await self._is_talk(heard):
             return
-        in_place = heard.channel == self._rest.id
+        # What stops, and what is taken off, waits a minute at most until Slack says whose it is.
+        stops = not (heard.added and heard.signal is Signal.APPROVE)
+        in_place = heard.channel in homes(self._rest.id, payload, stops=stops)
         if in_place:
             await self._card_written(heard.message_ts)
         if not heard.added and not (in_place and await self._incoming.card(heard.message_ts)):
             return  # it stood on no card
-        stops = heard.added and heard.signal is Signal.STOP
         sender = await self._speaking.sender(heard.user, team_of(payload), event_id, stops=stops)
         if not heard.added and sender.kind is None:
             # Whoever left, or is a guest by now, can still take back what they gave before.
@@ -156,6 +159,7 @@ class Reacting:
 
     async def _another_tone_stands(self, heard: Reacted) -> bool:
         try:
-            return await self._reactions.still_stands(heard)
-        except SurfaceFailed:
+            async with within(self._speaking.patience_s()):
+                return await self._reactions.still_stands(heard)
+        except (SurfaceFailed, TimeoutError):
             return False  # taking an approval back is the safe side

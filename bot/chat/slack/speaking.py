@@ -67,18 +67,23 @@ class Speaking:
         if not stops:
             return await asking()
         try:
-            # One limit after another, or a queue of other questions, may take longer than a minute.
-            async with within(max(_SAID_S, self._patience_s())):
+            async with within(self.patience_s()):
                 return await asking()
         except TimeoutError:
             log.info("Slack did not say in time who stops something")
         except SurfaceFailed as failure:
-            if (failure.retry_after_s or 0) <= LONGEST_WAIT_S and self._patience_s() > 0:
+            if (failure.retry_after_s or 0) <= LONGEST_WAIT_S and self._left_s() > 0:
                 raise
         return accounts.named(policy, user, team, event_id=event_id, place=place)
 
-    def _patience_s(self) -> float:
-        """Return for how long the stop that is being processed may still wait, in seconds."""
+    def patience_s(self) -> float:
+        """Return for how long Slack is waited for by the stop, or the taking back, that is being
+        processed, in seconds. One limit after another, or a queue of other questions, may take
+        longer than a minute."""
+        return max(_SAID_S, self._left_s())
+
+    def _left_s(self) -> float:
+        """Return how much is left of the minute since that was heard, in seconds."""
         now_ms, heard_ms = self._desk.clock.now_ms(), when_heard()
         waited_ms = 0 if heard_ms is None else now_ms - heard_ms
         return LONGEST_WAIT_S - max(0, waited_ms) / 1000

@@ -3,11 +3,14 @@ away was given on the current card in the channel that was configured then."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from lifecycle.ports import Transaction
+from tests.bot.chat.discord import cards
+from tests.bot.chat.discord.test_nothing_lost import is_killed
 from tests.builders import MAIL, PROD
 from tests.fakes.discord_server.state import CHANNEL, OTHER_CHANNEL, Message
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
@@ -173,3 +176,29 @@ async def test_what_is_no_channel_in_its_row_keeps_a_card_from_nothing(
     await stage.store.write(written_over)
     await stage.begins()
     await stage.reaches(proposal_id, "rolled_back")
+
+
+@pytest.mark.parametrize("how", ["form", "slash", "message", "in a thread"])
+async def test_a_stop_that_was_taken_and_not_processed_counts_in_the_channel_that_was_configured(
+    stage: DiscordStage, how: str
+) -> None:
+    """It was stored, and then one in the wrong place: the mail left."""
+    proposal_id, card = await cards.in_window(stage)
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", f"/members/{BEN}", gate=gate, times=None)
+    match how:
+        case "form":
+            stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
+        case "slash":
+            stage.server.runs(BEN, "reject", id=proposal_id, reason="wrong version")
+        case "message":
+            stage.server.says(BEN, f"!reject {proposal_id} wrong version")
+        case _:
+            thread = stage.server.opens_thread(card, "why")
+            stage.server.says(BEN, f"!reject {proposal_id} wrong version", channel=thread)
+    await until(lambda: held.seen, "asked who ben is")
+    await is_killed(stage)
+    gate.set()
+    await begins_elsewhere(stage)
+    await stage.reaches(proposal_id, "rolled_back")
+    assert await stage.audit("ignored") == []

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.bot.chat.slack.counted import state
+from tests.bot.chat.slack import test_stops_unanswered as unanswered
+from tests.bot.chat.slack.counted import mention, state
 from tests.bot.chat.slack.windows import in_window
 from tests.builders import PROD
 from tests.slack_stage import OnSlack, eventually, on_slack
@@ -103,3 +104,36 @@ async def test_a_card_in_a_channel_that_is_not_seen_any_more_keeps_no_window_ope
         await slack.world.workflow.close_due()
         await slack.world.workflow.idle()
         assert await state(slack) == "completed"
+
+
+@pytest.mark.parametrize("way", ["slash", "said", "form"])
+async def test_a_stop_that_was_taken_and_not_processed_counts_in_the_channel_that_was_configured(
+    way: str,
+) -> None:
+    """It was acknowledged, held, and then one in the wrong place: the mail left."""
+    async with on_slack() as slack:
+        card = await unanswered.in_window(slack)
+        await slack.settles()
+        silent = slack.server.fails("users.info", "status", status=503, times=None)
+        await unanswered.stops(slack, card, way)
+        await restarts_elsewhere(slack)
+        silent.times = 0
+        await slack.settles()
+        assert await state(slack) == "rolled_back"
+        assert await slack.codes() == []
+
+
+async def test_an_approval_that_was_typed_in_the_channel_that_was_configured_is_typed_again() -> (
+    None
+):
+    async with on_slack() as slack:
+        await slack.proposes(PROD, proposal_id="p1")
+        await slack.settles()
+        silent = slack.server.fails("users.info", "status", status=503, times=None)
+        before = len(slack.server.calls_of("users.info"))
+        await slack.server.says("UANA", mention(slack, "approve p1"))
+        await eventually(lambda: len(slack.server.calls_of("users.info")) > before, "asked")
+        await restarts_elsewhere(slack)
+        silent.times = 0
+        await slack.settles()
+        assert (await state(slack), await slack.codes()) == ("sentinel_approved", ["wrong_place"])
