@@ -18,6 +18,8 @@ from lifecycle.policy import Policy
 from lifecycle.proposal import ActorKind
 
 SURFACE: Final = "slack"
+#: If Slack is silent about so many people, no time is left to ask about others.
+_MOST_SILENT: Final = 4
 _UNKNOWN: Final = frozenset({"user_not_found", "users_not_found", "user_not_visible"})
 
 
@@ -114,10 +116,17 @@ class Accounts:
         """Return for each of `people` with an account here whether they are still full members;
         None for whomever Slack does not say that of within so many seconds."""
         accounts = accounts_of(policy, SURFACE, frozenset(people))
-        found: dict[str, bool | None] = dict.fromkeys(accounts)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within_s):
-                for name, account in accounts.items():
+        found: dict[str, bool | None] = {}
+        now_s = asyncio.get_running_loop().time
+        until_s = now_s() + within_s
+        for name, account in accounts.items():
+            # One after the other, each for a part of what is left: if Slack is silent about one of
+            # them, it may still say of the others that they have left.
+            left_s = until_s - now_s()
+            part_s = max(left_s / (len(accounts) - len(found)), within_s / _MOST_SILENT)
+            found[name] = None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left_s, part_s)):
                     found[name] = await self._member(account)
         return found
 
