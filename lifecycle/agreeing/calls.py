@@ -5,11 +5,19 @@ The generators yield one sentence for each difference; `rows.py` calls them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from lifecycle.agreeing.retelling_calls import digest_told
-from lifecycle.agreeing.told import UNTOLD, Told, ToldCall, ToldCause, Untold, person_of
+from lifecycle.agreeing.told import (
+    APPROVED_EARLY,
+    UNTOLD,
+    Told,
+    ToldCall,
+    ToldCause,
+    Untold,
+    person_of,
+)
 from lifecycle.audit import AuditEntry
 from lifecycle.moment import ms_of, rfc3339
 from lifecycle.proposal import ActorKind, Cause, Execution, KeptStop, Proposal
@@ -44,7 +52,7 @@ def about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
         yield "what its tool answered is not what the trail tells"
     if told.call is not None:
         yield from _about_its_tries(execution, told.call)
-        yield from _about_its_cause(execution.cause, told.call.cause)
+        yield from _about_its_cause(execution.cause, told.call.cause, told.early)
     by = begun.event.actor
     if execution.early != (by is not None and by.kind is ActorKind.AGENT):
         yield f"who may close its window early is another thing than entry {begun.seq} says"
@@ -89,9 +97,17 @@ def _about_its_tries(execution: Execution, call: ToldCall) -> Iterator[str]:
         yield "what still stands of it is not what the trail tells"
 
 
-def _about_its_cause(cause: Cause | None, told: ToldCause | Untold | None) -> Iterator[str]:
-    """Compare in whose name a claimed commit or roll back is to end, why, and with which words."""
+def _about_its_cause(
+    cause: Cause | None, told: ToldCause | Untold | None, early: Collection[str]
+) -> Iterator[str]:
+    """Compare in whose name a claimed commit or roll back is to end, why, and with which words.
+
+    Of a commit that no entry claimed only the ✅ is told for which it need not await its window:
+    `early` are the people who gave one.
+    """
     if told is UNTOLD:
+        if cause is not None and cause.reason == APPROVED_EARLY and cause.by.id not in early:
+            yield f"its window is to end early for {cause.by}, who did not approve that"
         return
     if cause is None or told is None:
         if cause is not None or told is not None:

@@ -129,6 +129,12 @@ def _judged_by(told: Told, entry: AuditEntry) -> None:
     told.policy, told.owed = entry.event.policy_digest, False
 
 
+def _reviewed(told: Told, entry: AuditEntry) -> None:
+    if told.state == State.EXECUTING:
+        told.early.add(person_of(entry))
+    _counted(told, entry)
+
+
 def _counted(told: Told, entry: AuditEntry) -> None:
     quorum = entry.event.details.get("quorum", told.quorum)
     if told.quorum not in (quorum, UNTOLD):
@@ -213,7 +219,7 @@ _ENDS: Final = frozenset(state.value for state in State if state.terminal)
 _STEPS: Final[Mapping[str, Callable[[Told, AuditEntry], None]]] = {
     EventKind.SUBMITTED: _submitted,
     Trigger.SENTINEL_APPROVE.value: _judged,
-    EventKind.REVIEWED: _counted,
+    EventKind.REVIEWED: _reviewed,
     EventKind.QUORUM_COUNTED: _counted,
     EventKind.RAISED: _raised,
     EventKind.RECHECKED: _rechecked,

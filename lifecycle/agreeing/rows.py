@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import orjson
+
 from lifecycle.agreeing.calls import (
     about_its_call,
     about_its_stop,
@@ -22,6 +24,7 @@ from lifecycle.agreeing.retelling_calls import digest_told
 from lifecycle.agreeing.reviews import about_reviews
 from lifecycle.agreeing.told import UNTOLD, Told
 from lifecycle.audit import AuditEntry
+from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.event_kinds import EventKind
 from lifecycle.fitting import fits_its_digest
 from lifecycle.likeness import known_by
@@ -89,11 +92,13 @@ def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:
     """Return True if it is under way as its row says, and no ❌ is told that its row lacks.
 
     It is asked before a tool is called for an execution that began earlier, since otherwise only
-    the row says that it began.
+    the row says that it began, by which tool, and how long the window of another try is.
     """
     trail = tx.audit.without_attempts(proposal.proposal_id)
     told = retold(trail)
     otherwise = (
+        *_about_whose_call_it_is(proposal, trail),
+        *differs("window's length in s", proposal.window_s, told.window_s),
         *_about_its_bytes(proposal, trail, told),
         *about_its_call(proposal, told),
         *about_its_stop(proposal, told),
@@ -105,19 +110,32 @@ def stands_as_told(tx: Transaction, proposal: Proposal) -> bool:
 
 
 def handed_back_as_told(tx: Transaction, proposal: Proposal, called: Execution) -> bool:
-    """Return True if receipt, still-standing parts and tool of a roll back are as the trail tells.
+    """Return True if receipt, still-standing parts, tool and document of a roll back are as the
+    trail tells.
 
-    A roll back is made whatever else the row says. With the receipt of another proposal, or another
-    tool with this receipt, it would take back what belongs to somebody else.
+    A roll back is made whatever else the row says. With the receipt of another proposal, another
+    tool with this receipt, or other parameters it would take back what belongs to somebody else. A
+    stage is discarded whatever the document says: nothing was done.
     """
     trail = tx.audit.without_attempts(proposal.proposal_id)
     told = retold(trail)
     if told.call is None or trail[0].event.details.get("tool", proposal.tool) != proposal.tool:
         return False
+    if not (called.stages(by_config=True) or _asks_as_told(proposal, trail[0])):
+        return False
     standing = digest_told(list(called.still_stands))
     return told.receipt in (digest_told(called.receipt), UNTOLD) and (
         told.call.stands in (standing, UNTOLD)
     )
+
+
+def _asks_as_told(proposal: Proposal, first: AuditEntry) -> bool:
+    """Return True if the document asks for what was proposed, in whichever form it is written.
+
+    Raises ValueError if it is no JSON.
+    """
+    document, digest = proposal.document, first.event.digest
+    return digest in (digest_of(document), digest_of(canonical_bytes(orjson.loads(document))))
 
 
 def begun_with(tx: Transaction, proposal: Proposal) -> str | None:
@@ -177,9 +195,8 @@ def _about_its_beginning(proposal: Proposal, first: AuditEntry, told: Told) -> I
     if not begins(event.kind):
         yield f"its first entry {first.seq} is no submission"
         return
-    yield from differs("proposer", proposal.actor, event.actor)
+    yield from _about_whose_call_it_is(proposal, [first])
     yield from differs("surface", proposal.surface, event.surface)
-    yield from differs("tool", proposal.tool, event.details.get("tool", UNTOLD))
     yield from differs("time of submission", at_words(proposal.created_at_ms), event.at)
     if told.deadline_ms is not UNTOLD:
         deadline_ms = on_calendar(told.deadline_ms)  # an older version told what nobody can mean
@@ -191,6 +208,13 @@ def _about_its_beginning(proposal: Proposal, first: AuditEntry, told: Told) -> I
         yield "the digests by which a repeat of it is known are not those that the trail tells"
     if proposal.extra or "beside" in event.details:
         yield from _about_what_stands_beside(proposal, event.details)
+
+
+def _about_whose_call_it_is(proposal: Proposal, trail: Sequence[AuditEntry]) -> Iterator[str]:
+    """Compare proposer and tool; a document that names no tool does not say which one is meant."""
+    for first in trail[:1]:
+        yield from differs("proposer", proposal.actor, first.event.actor)
+        yield from differs("tool", proposal.tool, first.event.details.get("tool", UNTOLD))
 
 
 def _about_what_stands_beside(proposal: Proposal, details: Any) -> Iterator[str]:

@@ -22,6 +22,8 @@ class Untold(Enum):
 
 
 UNTOLD: Final = Untold.UNTOLD
+#: The reason of an end for which somebody's ✅ has closed the window.
+APPROVED_EARLY: Final = "approved_early"
 
 
 @dataclass(slots=True)
@@ -77,7 +79,8 @@ class Told:
     is True once a commit was claimed. `policy` is the one under which it was last judged, `owed` is
     True while evidence has objected that could not decide yet. `not_closed` is the last entry of a
     closing that failed. `reason_due_ms` is until when the end waits for the words of a bare ❌.
-    `odd` are sentences about entries that cannot follow on those before them.
+    `early` are the people whose ✅ came after it began. `odd` are sentences about entries that
+    cannot follow on those before them.
     """
 
     state: str | None = None
@@ -109,6 +112,7 @@ class Told:
     kept: AuditEntry | None = None
     kept_words: str | Untold = UNTOLD
     permits: list[ToldPermit] = field(default_factory=list)
+    early: set[str] = field(default_factory=set)
     odd: list[str] = field(default_factory=list)
 
 

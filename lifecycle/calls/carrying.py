@@ -48,8 +48,8 @@ _ELSEWHERE: Final = (
     "retry, which calls it as it is by then."
 )
 _NOT_AS_TOLD: Final = (
-    "What the tool would be handed back is not what the trail tells that it answered, so it was "
-    "not called. Somebody changed the database. Take it back by hand."
+    "What the tool would be handed is not what the trail tells that was proposed and answered, so "
+    "it was not called. Somebody changed the database. Take it back by hand."
 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final, NoReturn, assert_never
 
 from lifecycle.agreeing.retelling import retold
-from lifecycle.agreeing.told import UNTOLD
+from lifecycle.agreeing.told import APPROVED_EARLY, UNTOLD
 from lifecycle.announcing import announce
 from lifecycle.calls.concluding import after_execute, commit_not_done, roll_back_done
 from lifecycle.calls.finishing import Concluded
@@ -119,12 +119,14 @@ def too_early(moment: Moment, execution: Execution) -> bool:
     """Return True if this is a commit by the clock whose window is still open.
 
     That can only be after a restore: the commit may have happened after the copy was made, and its
-    window may still be open.
+    window may still be open. Nothing but somebody's ✅ ends a window early, whatever else stands in
+    the row; what was only staged never had one.
     """
-    by_itself = execution.cause is not None and execution.cause.reason == "window_closed_unopposed"
-    closes_ms = execution.window_closes_at_ms
-    open_still = closes_ms is not None and moment.now_ms < closes_ms
-    return execution.verb is Verb.COMMIT and by_itself and open_still
+    cause, closes_ms = execution.cause, execution.window_closes_at_ms
+    if execution.verb is not Verb.COMMIT or execution.window_opens_at_ms is None:
+        return False
+    by_itself = cause is None or cause.reason != APPROVED_EARLY
+    return by_itself and closes_ms is not None and moment.now_ms < closes_ms
 
 
 def _in_doubt(proposal: Proposal, execution: Execution, *, happened: bool) -> bool:
