@@ -11,7 +11,7 @@ from lifecycle.moment import Moment
 from lifecycle.ports import Transaction
 from lifecycle.proposal import SENTINEL, Cause, Proposal
 from lifecycle.state import Trigger
-from lifecycle.tier import Puller
+from lifecycle.tier import Puller, Tier
 
 _TOLD: Final = "Its trail tells what was done before."
 
@@ -21,7 +21,9 @@ def digest_mismatch(tx: Transaction, moment: Moment, proposal: Proposal) -> Prop
     before = UNKNOWN_SINCE if is_of_a_copy(tx, proposal) else _TOLD
     words = f"The stored row no longer fits what was approved, so nothing begins by it. {before}"
     tell_of_a_changed_row(tx, moment, proposal, words)
-    cause = Cause(SENTINEL, Puller.SENTINEL, "digest_mismatch", words)
+    # Whoever wrote that it is blocked leaves nobody but the tier to end what was not judged yet.
+    puller = Puller.TIER if proposal.tier is Tier.BLOCK else Puller.SENTINEL
+    cause = Cause(SENTINEL, puller, "digest_mismatch", words)
     return end(tx, moment, proposal, Trigger.REJECT, cause)
 
 

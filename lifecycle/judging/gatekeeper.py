@@ -258,9 +258,10 @@ def _waits_to_begin(proposal: Proposal) -> bool:
 
 
 def _is_unfit(proposal: Proposal) -> bool:
-    """Return whether it waits to be judged or to begin, and its row was changed behind our back."""
+    """Return whether it waits to be judged or to begin, and its row was changed behind our back:
+    what is blocked ends in the unit that stores it."""
     waits = proposal.state is State.PENDING or _waits_to_begin(proposal)
-    return waits and not fits_its_digest(proposal)
+    return waits and (proposal.tier is Tier.BLOCK or not fits_its_digest(proposal))
 
 
 def _begun(

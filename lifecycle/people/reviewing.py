@@ -134,7 +134,7 @@ def _unopened(
     tx: Transaction, moment: Moment, proposal: Proposal, act: Act, left: list[str]
 ) -> Proposal:
     by_person = proposal.opener_puller is Puller.PERSON
-    keeps = not by_person or len(left) >= proposal.quorum
+    keeps = not by_person or len(left) >= max(1, proposal.quorum)  # 0: somebody wrote that
     opener = proposal.opener if keeps else None
     if opener is not None and by_person and opener.id not in left:
         opener = Identity(ActorKind.PERSON, left[-1])  # in nobody's name who took it back

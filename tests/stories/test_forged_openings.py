@@ -232,3 +232,32 @@ async def test_of_a_forged_row_in_a_copy_nobody_says_that_it_was_not_run(
     ended = await world.proposal(proposal_id)
     assert ended.reason == "digest_mismatch"
     assert "Whether it was run is not known" in ended.explanation
+
+
+async def test_an_approval_is_taken_back_whatever_quorum_somebody_wrote(
+    world: World, forged: Any
+) -> None:
+    """It raised, so that the approval stood."""
+    await world.workflow.freeze("incident 7", world.sender("ana"))
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    forged("UPDATE proposals SET rest = json_set(rest, '$.quorum', 0)")
+
+    assert (await world.workflow.take_back(proposal_id, world.sender("ana"))).done
+
+    assert (await world.proposal(proposal_id)).opener is None
+    await world.workflow.thaw(world.sender("ana"))
+    await world.passes(seconds=10)
+    assert world.tool(DEPLOY).verbs() == []
+
+
+@pytest.mark.parametrize("spoiled", [False, True])
+async def test_what_somebody_wrote_to_be_blocked_before_its_verdict_is_ended(
+    world: World, forged: Any, spoiled: bool
+) -> None:
+    """Nobody could end it, no person and no deadline, and each round wrote a line into the log."""
+    proposal_id = (await world.submits(PROD)).proposal_id or ""
+    other = ", document = X'7b'" if spoiled else ""
+    forged(f"UPDATE proposals SET state = 'pending', verdict = NULL, tier = 'BLOCK'{other}")
+
+    await refused(world, proposal_id, DEPLOY)
