@@ -21,14 +21,13 @@ class Secret(NamedTuple):
     kind: str
 
 
-#: Every credential holds one of these, in its shape or its name; a text without them needs no
-#: further search. Beyond ASCII, where more than two letters may be the same without case, every
-#: shape is searched for.
+#: Every credential holds one of these, in its shape or in a name for which `secret_named` is True;
+#: a text without them needs no further search. Beyond ASCII, where more than two letters may be the
+#: same without case, every shape is searched for.
 _MAY_HOLD: Final = compiled(
     "curl|mysql|mariadb|(?i:bearer|basic|sig=|signature=|identified|"
-    # the names for which `secret_named` can be True
-    "pass|pwd|pw|secret|token|apikey|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
-    "key)|"
+    "pass|kennwort|pw|secret|token|key|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
+    "recovery|seed|mfa)|"
     + "|".join(re.escape(part) for kind in HOLDS for part in HOLDS[kind])
     + r"|[MNO][\w-]{23}"
 )
@@ -129,10 +128,12 @@ _PASSWORDS: Final = frozenset("password passwd pwd passphrase passcode passwort"
 #: `_CODES` are credentials after a word of `_CODE_OF`.
 _CODES: Final = frozenset({"code", "codes", "phrase"})
 _CODE_OF: Final = frozenset("recovery otp seed mfa totp".split())
-#: Ends of a word that is several words in one.
+#: Ends of a word that is several words in one, as in `SSHKEY`.
 _SECRET_ENDS: Final = (
-    *("password", "passwd", "secret", "apikey", "accesskey", "privatekey", "secretkey"),
-    *("accesstoken", "authtoken", "apitoken"),
+    *("password", "passwd", "passphrase", "secret", "refreshtoken", "csrftoken", "bottoken"),
+    *(before + last for before in _KEY_WORDS for last in ("key", "keys", "token")),
+    *(before + "pass" for before in _PASS_OF),
+    *(before + last for before in _CODE_OF for last in _CODES),
 )
 #: `next_token` pages through a list; `max_tokens` counts.
 _HARMLESS_TOKENS: Final = frozenset(
@@ -170,7 +171,8 @@ def _say_secret(words: Words) -> bool:
         return _say_secret(words[:-1])
     if (last in _WHICH and before in _PASSWORDS) or (last in _CODES and before in _CODE_OF):
         return True
-    return last in _SECRET_WORDS or last.endswith(_SECRET_ENDS)
+    apart = before == "pass" and last in ("word", "wd", "phrase")
+    return apart or last in _SECRET_WORDS or last.endswith(_SECRET_ENDS)
 
 
 def is_credential(name: str, value: Any) -> bool:

@@ -110,7 +110,11 @@ def test_hosts_and_paths_are_read_in_any_letter_case() -> None:
     assert [place.path for place in paths_in({"pATH": "a b"})] == ["parameters.pATH"]
 
 
-@pytest.mark.parametrize("name", ["pASSWORD", "aPI_KEY", "aPIkEY", "tOKEN", "accesstoken"])
+@pytest.mark.parametrize(
+    "name",
+    "pASSWORD aPI_KEY aPIkEY tOKEN accesstoken SSHKEY signingkeys REFRESHTOKEN sessiontoken DBPASS "
+    "sshpassphrase RECOVERYCODE seedphrase".split(),
+)
 def test_a_name_says_secret_in_any_letter_case(name: str) -> None:
     assert secret_named(name)
 

@@ -75,6 +75,14 @@ def test_a_private_key_that_was_cut_off_is_masked_to_the_end():
         ("mailgun: key-" + "a1" * 16, "mailgun: ‹secret, 36 characters›"),
         ('password = decode("hunter2")', 'password = ‹secret, 6 characters›("hunter2")'),
         ("Cookie: sid=abcd1", "Cookie: ‹secret, 9 characters›"),
+        ("Kennwort: geheim99", "Kennwort: ‹secret, 8 characters›"),
+        ("mfa_code=ab12cd34", "mfa_code=‹secret, 8 characters›"),
+        ('"recovery_codes": "ab cd"', '"recovery_codes": "‹secret, 5 characters›"'),
+        ("seed_phrase='ab cd ef'", "seed_phrase='‹secret, 8 characters›'"),
+        (
+            "export SSHKEY=abcd DBPASS=efgh",
+            "export SSHKEY=‹secret, 4 characters› DBPASS=‹secret, 4 characters›",
+        ),
         ("Authorization: token a1b2c3d4", "Authorization: token ‹secret, 8 characters›"),
         ("-H 'authorization: Bot Mz9.x_y-z'", "-H 'authorization: Bot ‹secret, 9 characters›'"),
         ("API key: k-1234567890", "API key: ‹secret, 12 characters›"),
@@ -164,7 +172,7 @@ def test_ordinary_words_stay(text):
     "name",
     "password db.password clientSecret client_secret API_KEY apiKey api-key x-api-key AccountKey "
     "PGPASSWORD Authorization privateKey access_token token token2 cookie cvv Set-Cookie dbPass "
-    "SMTP_PASS secret_value token_value".split(),
+    "SMTP_PASS secret_value token_value pass_phrase ssh_pass_word kennwort seed_phrase".split(),
 )
 def test_a_name_that_ends_in_a_credential_says_secret(name):
     assert secret_named(name)
@@ -173,8 +181,8 @@ def test_a_name_that_ends_in_a_credential_says_secret(name):
 @pytest.mark.parametrize(
     "name",
     "password_policy secret_env key primary_key max_tokens page_token tokens_used note keyboard "
-    "passwordless monkey author authority pass boarding_pass value "
-    "key_value page_token_value".split(),
+    "passwordless monkey author authority pass boarding_pass boarding_pass_code bypass value "
+    "key_value page_token_value nextpagetoken PRIMARYKEY passcodes_used".split(),
 )
 def test_a_name_that_only_mentions_one_does_not(name):
     assert not secret_named(name)

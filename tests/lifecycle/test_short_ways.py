@@ -22,7 +22,8 @@ JSON = st.recursive(
 )
 WORDS = st.sampled_from(
     """
-    password db_password PGPASSWORD token next_page_token apiKey api_key keys key secretRef pin PIN
+    password db_password PGPASSWORD Kennwort recovery_code seed_phrase mfa_codes DBPASS token
+    next_page_token apiKey api_key keys key secretRef pin PIN
     userPin otp TOTP cookie cvv2 jwt authorization bearer Bearer basic Basic AKIAIOSFODNN7EXAMPLE
     xoxb-1234567890-abcdefghij ghp_0123456789abcdefghijABCDEFGHIJ01 sk-abcdefghijklmnopqrstuv
     postgres://u:pw@h/d hunter2 a1b2-c3 dXNlcjpwYXNz = : := => " ' -- --pass plain words of prose
