@@ -132,7 +132,7 @@ class ProhibitedContent:
     """No prohibited phrase in any text, in any field."""
 
     id: ClassVar[str] = "prohibited_content"
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
     timeless = True
     summary: ClassVar[str] = "No prohibited phrase stands in any text, however it is disguised."
 

@@ -45,6 +45,8 @@ def _look_alikes() -> dict[int, str]:
 _INVISIBLE: Final[dict[int, str | None]] = dict(_invisible())
 _UNSEEN_OR_BLANK: Final = _INVISIBLE | {_BRAILLE_BLANK: " "} | dict.fromkeys(_DASHES, "-")
 _SEEN_AS: Final = _UNSEEN_OR_BLANK | _look_alikes()
+#: Variants of sigma and pi that look like c and w; NFKD makes them sigma and pi, which do not.
+_BEFORE_NFKD: Final = str.maketrans("\u03f2\u03f9\u03d6", "ccw")
 
 #: NFKD turns this character into eighteen; a text full of it would hold up every rule.
 _LONGEST_LIGATURE: Final = "\ufdfa"
@@ -89,7 +91,7 @@ def seen(text: str) -> str:
     be i or l becomes `1`; `|` stays, as it may be one of them or a line between words.
     """
     if not text.isascii():
-        text = text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER)
+        text = text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER).translate(_BEFORE_NFKD)
         # Twice: folding the case of one letter may make another one that imitates a third.
         text = normalize("NFKD", text).translate(_SEEN_AS)
         text = normalize("NFKD", _cases_folded(text)).translate(_SEEN_AS)

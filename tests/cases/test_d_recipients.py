@@ -119,6 +119,7 @@ EVE = "eve@evil.test"
         ({"RECІPІENT": EVE}, 'parameters["REC\\u0406P\\u0406ENT"]'),
         ({"recӏpient_ӏist": EVE}, 'parameters["rec\\u04cfpient_\\u04cfist"]'),
         ({"b\u200bcc": EVE}, 'parameters["b\\u200bcc"]'),
+        ({"\u03f2\u03f2": EVE}, 'parameters["\\u03f2\\u03f2"]'),
         ({"cc2": EVE}, "parameters.cc2"),
         ({"bcC": EVE}, "parameters.bcC"),
         ({"tO": EVE}, "parameters.tO"),

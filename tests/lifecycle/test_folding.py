@@ -61,6 +61,10 @@ def test_every_character_folds_once_and_for_all() -> None:
         ("final\n\u00a0 x", "final x"),
         ("p@ssw0rd", "password"),
         ("Straße", "STRASSE"),
+        ("a\u03f2\u03f2ess", "access"),
+        ("A\u03f9CESS", "access"),
+        ("\u03d6arning", "warning"),
+        ("\u1e9dinal", "final"),
     ],
 )
 def test_imitations_share_one_form(one: str, other: str) -> None:
@@ -167,6 +171,8 @@ def test_an_escape_that_is_left_over_is_seen(text: str, left: str | None) -> Non
         ("<https://x.test|fi>nal", "final"),
         ("\u202elanif\u202c", "final"),
         ("fi\u202elan\u202c", "final"),
+        ("\u017final", "final"),
+        ("&#383;inal", "final"),
     ],
 )
 def test_what_some_program_shows_is_a_variant(text: str, shown: str) -> None:
