@@ -48,7 +48,7 @@ _PATHS: Final = frozenset(
     """.split()
 )
 _PATH_SHAPE: Final = re.compile(r"[/\\~]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:[/\\]")
-#: A field whose name has one of these after a recipient's name is a recipient if it holds an @.
+#: A field whose name has some of these after a recipient's name is a recipient if it holds an @.
 _ADDRESSES: Final = frozenset("address addresses addr addrs email emails mail mails list".split())
 #: Names without a sign between their words, and plurals: such fields are recipients if they hold
 #: an @.
@@ -185,7 +185,7 @@ def _said_by(key: str, parts: Parts, said: _Said) -> _Said:
 def _says_address(key: str) -> bool:
     """Return True for a name like `cc_list`, `to_email`, `senderAddress` or `mailto`."""
     return any(
-        (len(words) > 1 and words[-1] in _ADDRESSES and says_recipient(words[-2]))
+        says_recipient(next((word for word in reversed(words) if word not in _ADDRESSES), ""))
         or words[-1] in _RUN_TOGETHER
         for words in readings_of(key)
         if words

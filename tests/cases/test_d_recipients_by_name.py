@@ -14,6 +14,7 @@ from tests.checking import found
     "name",
     [
         *("cc_list", "bccList", "to_address", "toAddresses", "to_email", "CC_EMAILS", "from_email"),
+        *("to_email_address", "bccEmailList", "recipient_address_list"),
         *(
             "recipient_list",
             "reply_to_address",

@@ -38,6 +38,7 @@ def test_recipients_amounts_and_targets_never_hide_behind_a_digest(key: str) -> 
         ({"to_email": {"s256": S256}}, "to_email"),
         ({"cc_list": ["pat@partner.example", {"s256": S256}]}, "cc_list[1]"),
         ({"mailto": {"s256": S256}}, "mailto"),
+        ({"bcc_email_address": {"s256": S256}}, "bcc_email_address"),
         ({"fields": [{"name": "Bcc", "value": {"s256": S256}}]}, "fields[0].value"),
         ({"people": [{"type": "cc", "email": {"s256": S256}}]}, "people[0].email"),
         ({"headers": {"X-Copy": {"s256": S256}}}, "headers.X-Copy"),
