@@ -13,9 +13,10 @@ What it checks:
     same value; `amount1` and `amount2` are two amounts.
     A `transact` without an amount is missing one; so are numbers in a list named `items` or
     `amounts` that are not called an amount, where the tool transacts or an amount or a currency
-    stands in or around the list, prices in such a list anywhere, and, where the tool transacts, any
-    number of an object in `amounts` that has no amount. Two currencies in one object
-    make its amounts ambiguous.
+    stands in or around the list, prices (`unit_price`, `total_amount`, `amount_usd`) at any depth
+    of such a list in any tool, and, where the tool transacts, texts with a number in `amounts` and
+    any number of an object there that has no amount. Two currencies in one object make its amounts
+    ambiguous.
 
 Why:
     `1.000,50`, `1e5` and 0.1 are read differently by the card, the rule and whoever pays; a
@@ -87,7 +88,7 @@ class AmountWithinLimit:
     """Every amount is unmistakable, positive and within its limits."""
 
     id: ClassVar[str] = "amount_within_limit"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     timeless = True
     summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
 

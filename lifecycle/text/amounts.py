@@ -72,7 +72,8 @@ class AmountsRead:
     - `bare`: prices, and numbers in a list named items or amounts that do not say that they are
       amounts, where an amount or a currency stands in or around that list
     - `loose`: the other numbers in such a list, which are money only to a tool that moves money;
-      in one named amounts those are all numbers in objects that have no amount
+      in one named amounts those are texts with a number, and all numbers in objects that have no
+      amount
     """
 
     amounts: list[Amount] = field(default_factory=list)
@@ -130,7 +131,8 @@ def read_amounts(
         beside = _walk(constraints, ("target", "constraints"), None, read)
         if beside != read.total:
             _add(read.total, beside)
-    bare = set(read.bare)
+    bare = dict.fromkeys(read.bare)  # a list in a list is read twice
+    read.bare = list(bare)
     read.loose = [each for each in dict.fromkeys(read.loose) if each not in bare]
     return read
 

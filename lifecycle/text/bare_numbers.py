@@ -7,12 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from lifecycle.paths import Parts
-from lifecycle.text.field_names import Words, readings_of
+from lifecycle.text.field_names import Words, ends_in, readings_of
 
 _NUMBER: Final = re.compile(r"\s*[+\-(]?\W{0,3}\d[\d.,'\s_eExX]*\W{0,3}\s*")
 _LONGEST_NUMBER: Final = 64
 #: A number in one of these fields is a price, wherever it stands.
-_PRICES: Final = frozenset("price cost sum fee charge payment refund amounts".split())
+_PRICES: Final = frozenset(
+    """
+    price cost sum fee charge payment refund cents
+    prices costs sums fees charges payments refunds
+    """.split()
+)
+#: So is one where this is one of the last two words: `total_amount`, `amount_usd`.
+_SAY_AMOUNT: Final = frozenset({"amount", "amounts"})
 #: Prices only if there is money about: a setting has a value, too, and so has a measurement.
 _PERHAPS_PRICES: Final = frozenset({"total", "value"})
 #: The names of what is an amount: `amount_cents` is a number like any other, which nothing adds up.
@@ -48,26 +55,27 @@ def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, bool]]:
 
 
 def unnamed_numbers(items: Any, parts: Parts) -> Iterator[Parts]:
-    """Yield the places of all numbers in fields of objects in a list named `amounts`, whatever
-    their own names, but for objects that say which of their numbers is the amount."""
+    """Yield the places of all numbers in a list named `amounts` but for objects that say which of
+    their numbers is the amount: numbers in fields of any name, and texts with one (`5000 USD`)."""
     for index, item in enumerate(items):
         if isinstance(item, (list, tuple)):
             yield from unnamed_numbers(item, (*parts, index))
-        elif isinstance(item, Mapping):
+        elif isinstance(item, str) and any(map(str.isnumeric, item)):
+            yield (*parts, index)
+        else:
             yield from _unnamed_in(item, (*parts, index))
 
 
-def _unnamed_in(item: Mapping[str, Any], parts: Parts) -> Iterator[Parts]:
-    if _has_amount(map(readings_of, item)):
-        return
-    for key, value in item.items():
-        if _is_number(value):
-            yield (*parts, key)
-        elif isinstance(value, Mapping):
-            yield from _unnamed_in(value, (*parts, key))
-        elif isinstance(value, (list, tuple)):
-            yield from ((*parts, key, at) for at, each in enumerate(value) if _is_number(each))
-            yield from unnamed_numbers(value, (*parts, key))
+def _unnamed_in(value: Any, parts: Parts) -> Iterator[Parts]:
+    if isinstance(value, Mapping):
+        if not _has_amount(map(readings_of, value)):
+            for key, item in value.items():
+                yield from _unnamed_in(item, (*parts, key))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _unnamed_in(item, (*parts, index))
+    elif _is_number(value):
+        yield parts
 
 
 def _has_amount(names: Iterable[tuple[Words, ...]]) -> bool:
@@ -76,17 +84,31 @@ def _has_amount(names: Iterable[tuple[Words, ...]]) -> bool:
 
 def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, bool]]:
     """Yield numbers named like a price, unless an amount stands beside them."""
-    names = {key: readings_of(key) for key in item}
-    if _has_amount(names.values()):
+    if _has_amount(map(readings_of, item)):
         return
-    for key, readings in names.items():
-        is_price = _ends_in(readings, _PRICES)
-        if (is_price or _ends_in(readings, _PERHAPS_PRICES)) and _is_number(item[key]):
-            yield (*parts, key), is_price
+    yield from ((place, True) for place in _prices_in(item, parts))
+    for key, value in item.items():
+        if ends_in(key, _PERHAPS_PRICES) and _is_number(value):
+            yield (*parts, key), False
 
 
-def _ends_in(readings: tuple[Words, ...], names: frozenset[str]) -> bool:
-    return any(words[-1] in names for words in readings if words)
+def _prices_in(value: Any, parts: Parts, *, named: bool = False) -> Iterator[Parts]:
+    """Yield the places of prices at any depth; `named` if the name above `value` says so."""
+    if isinstance(value, Mapping):
+        if not _has_amount(map(readings_of, value)):
+            for key, item in value.items():
+                yield from _prices_in(item, (*parts, key), named=_says_price(key))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _prices_in(item, (*parts, index), named=named)
+    elif named and _is_number(value):
+        yield parts
+
+
+def _says_price(name: str) -> bool:
+    return ends_in(name, _PRICES) or any(
+        not _SAY_AMOUNT.isdisjoint(words[-2:]) for words in readings_of(name)
+    )
 
 
 def _is_number(item: Any) -> bool:

@@ -76,6 +76,9 @@ def test_E02_an_amount_that_is_not_called_one_is_missing(parameters: dict[str, A
         [{"part": {"n": 5}}],
         [{"parts": [5]}],
         [[{"parts": [{"n": 5}]}]],
+        ["20000 USD"],
+        [["USD 20000.00"]],
+        ["20k"],
     ],
 )
 def test_E02_any_number_in_a_list_of_amounts_is_one_that_is_not_called_so(amounts: Any) -> None:
@@ -88,6 +91,11 @@ def test_E02_any_number_in_a_list_of_amounts_is_one_that_is_not_called_so(amount
 def test_an_object_in_a_list_of_amounts_that_has_one_may_hold_other_numbers() -> None:
     amounts = [{"amount": "1.00", "order": 4711, "tax": {"percent": 19}}]
     assert codes(currency="USD", amounts=amounts) == set()
+
+
+def test_a_text_without_a_number_among_amounts_is_none() -> None:
+    amounts = ["all of it", {"of": "order-17", "see": ["A-17"]}]
+    assert codes(amount="1.00", currency="USD", amounts=amounts) == set()
 
 
 def test_E02_bare_numbers_are_missing_beside_an_amount_too() -> None:
@@ -121,6 +129,11 @@ def test_numbers_are_money_where_a_tool_pays_or_money_stands_around(
     [
         {"items": [{"price": 20000}]},
         {"items": [{"unit_cost": "20000"}]},
+        {"items": [{"total_amount": "20000.00"}]},
+        {"items": [{"amountUSD": 20000}]},
+        {"items": [{"price_cents": 2000000}]},
+        {"items": [{"prices": [20000, 1]}]},
+        {"items": [{"product": {"price": 20000}}]},
         {"amounts": [20000]},
         {"items": [5, {"fee": {"currency": "USD"}}]},
     ],
