@@ -8,9 +8,10 @@ What it checks:
     they imitate; any white space is one space, and so is a single `-`, `_` or `+` or a space
     without width between two words; letters and words that signs or tags turn from right to left
     are read so, and letters in parentheses (`⒡`) as letters, too. What stands in pieces in a list
-    is put together. A single word is found whole (in a script without blanks anywhere), a phrase of
-    several words also inside longer words. An escape that is left over after decoding
-    once is a soft finding. Patterns (RE2) search the same texts, as written and folded.
+    is put together, the words of a link among them too. A single word is found whole (in a script
+    without blanks anywhere), a phrase of several words also inside longer words. An escape that is
+    left over after decoding once is a soft finding. Patterns (RE2) search the same texts, as
+    written and folded.
 
 Why:
     What an agent sends is read by people, and people read what they see, not code points. Whoever

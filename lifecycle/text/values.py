@@ -32,8 +32,8 @@ class Place(NamedTuple):
         return dotted(self.parts)
 
 
-#: Rich text has its pieces at most this deep inside the items of a list.
-_DEEPEST_PIECE: Final = 4
+#: Rich text has its pieces at most this deep inside the items of a list, lists counted as well.
+_DEEPEST_PIECE: Final = 6
 
 #: Below these the agent chooses the names of fields, so that a name counts as a text, too.
 _FREE: Final = (("parameters",), ("target", "constraints"))
@@ -93,27 +93,32 @@ def pieces_in(content: Mapping[str, Any]) -> Iterator[Place]:
     """Yield the texts that stand in pieces in a list, joined as programs for rich text join them.
 
     In `[{"text": "fi"}, {"text": "nal"}]` the texts in the same place of each item are joined; so
-    are items that are texts themselves. The pieces bring their own blanks.
+    are items that are texts themselves. A link among them has its words in a list of its own, under
+    the name that its neighbours have theirs. The pieces bring their own blanks.
     """
     for parts, container in containers(dict(content)):
         if not isinstance(container, list) or len(container) < 2:
             continue
-        pieces: dict[Parts, list[str]] = {}
-        for item in container:
-            for within, text in _piece(item, ()):
-                pieces.setdefault(within, []).append(text)
-        for texts in pieces.values():
-            if len(texts) > 1:
-                yield Place(parts, "".join(texts))
+        alike: dict[Parts, list[str]] = {}
+        named: dict[Parts, list[str]] = {}
+        for (_, *within), text in _pieces(container, ()):
+            names = tuple(step for step in within if isinstance(step, str))
+            if len(names) == len(within):
+                alike.setdefault(names, []).append(text)
+            is_item = not within or isinstance(within[-1], int)
+            named.setdefault(() if is_item else names[-1:], []).append(text)
+        ways = (*alike.values(), *(texts for name, texts in named.items() if name in alike))
+        joined = ("".join(texts) for texts in ways if len(texts) > 1)
+        yield from (Place(parts, text) for text in dict.fromkeys(joined))
 
 
-def _piece(item: Any, parts: Parts) -> Iterator[tuple[Parts, str]]:
-    """Yield the texts of one item with their places in it; a list inside is a list of its own."""
-    if isinstance(item, str):
-        yield parts, item
-    elif isinstance(item, dict) and len(parts) < _DEEPEST_PIECE:
-        for key, value in item.items():
-            yield from _piece(value, (*parts, key))
+def _pieces(value: Any, parts: Parts) -> Iterator[tuple[Parts, str]]:
+    """Yield the texts at and below a value, each with its place."""
+    if isinstance(value, str):
+        yield parts, value
+    elif isinstance(value, (dict, list)) and len(parts) <= _DEEPEST_PIECE:
+        for step, inner in entries(value):
+            yield from _pieces(inner, (*parts, step))
 
 
 def texts_of(document: ProposalDocument) -> tuple[Place, ...]:
@@ -183,7 +188,7 @@ def _said_by(key: str, parts: Parts, said: _Said) -> _Said:
 
 
 def _says_address(key: str) -> bool:
-    """Return True for a name like `cc_list`, `to_email`, `senderAddress` or `mailto`."""
+    """Return True for a name like `cc_list`, `to_email_address`, `senderAddress` or `mailto`."""
     return any(
         says_recipient(next((word for word in reversed(words) if word not in _ADDRESSES), ""))
         or words[-1] in _RUN_TOGETHER

@@ -151,6 +151,11 @@ def test_C08_a_filler_is_nothing_inside_a_word_and_a_blank_between_two() -> None
         ),
         ({"lines": ["final", " war", "ning"]}, "lines"),
         (
+            {"runs": [{"text": "final "}, {"href": "/x", "children": [{"text": "warning"}]}]},
+            "runs",
+        ),
+        ({"node": ["final ", {"tag": "b", "children": ["warning"]}, "!"]}, "node"),
+        (
             {"ops": [{"insert": "f\u0456"}, {"insert": "n\u0430l"}, {"insert": "&nbsp;warning"}]},
             "ops",
         ),
