@@ -8,12 +8,13 @@ What it checks:
     `user.role`); any other constraint is one that the tool says it enforces. With or without an
     envelope: for a tool with a root every path-like value of parameters, constraints and the target
     itself stays below it, without `..`, NUL, escapes, backslashes, a scheme, wildcards (`*`, `?`),
-    options and what a shell replaces (`$HOME`, `` `id` ``), and so does the place that it really
-    leads to. A tool of kind `command` or `python` runs on this machine: there a relative path in a
-    field that is called one (`path`, `file_name`, `folder` and the like), and any that begins with
-    `./` or as the root does, must lead below the root from the folder of the config, too; for
-    `python` also from the folder in which the bot was started, where such a tool reads it. What
-    stands behind a `=` is judged as a path if it begins like one (`of=/x`) or as the root does.
+    options, a second path (`a,/x`) and what a shell replaces (`$HOME`, `` `id` ``), and so does the
+    place that it really leads to. A tool of kind `command` or `python` runs on this machine: there
+    a relative path in a field that is called one (`path`, `file_name`, `folder` and the like), and
+    any that begins with `./` or as the root does, must lead below the root from the folder of the
+    config, too; for `python` also from the folder in which the bot was started, where such a tool
+    reads it. What stands behind a `=` is judged as a path if it begins like one (`of=/x`) or as the
+    root does.
 
 Why:
     A promise that nobody keeps must not look like one, and a path is judged by where it leads, not
@@ -52,6 +53,8 @@ _UPDATES: Final = ("updates",)
 #: A shell or a tool may turn these into other paths, which nobody has checked. `[id].tsx` and
 #: `$slug.tsx` are names of files, and allowed.
 _REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-")
+#: A second path in one value, as in `work/a /etc/x` and `work/a,../x`.
+_ANOTHER: Final = re.compile(r"[\s,;:|](?:/\w|~\w*/|\.\.(?:/|\Z))")
 #: The folder of the config, as `real_path` reads it.
 _OF_THE_CONFIG: Final = "."
 
@@ -68,7 +71,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 10
+    version: ClassVar[int] = 11
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -166,8 +169,8 @@ def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
 def _paths(proposal: ProposalDocument, written: str, facts: Facts) -> Iterator[Finding]:
     root = root_at(written, facts.real_path, _starts(facts))
     for place in paths_of(proposal):
-        if _REPLACED.search(place.value):
-            words = "A wildcard, a variable or an option is no path: write each path plainly."
+        if _REPLACED.search(place.value) or _ANOTHER.search(place.value):
+            words = "A wildcard, variable, option or list is no path: write each path plainly."
             yield Finding("path_outside_root", place.path, words)
         elif not _stays_below(root, place):
             words = f"This path does not stay below {written}: write a plain, whole path below it."
@@ -286,6 +289,7 @@ BlastRadiusBounded.fails = (
             ("a wildcard, which follows links", "/srv/work/*/x"),
             ("a variable", "$HOME/x"),
             ("an option", "--no-preserve-root"),
+            ("a second path", "/srv/work/a:/etc/passwd"),
             ("a word that an option is", "of=/etc/passwd"),
             ("a home", "~/x"),
             ("another system's slash", "old\\..\\..\\x"),
