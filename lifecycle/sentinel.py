@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Final, Protocol
 
@@ -45,17 +45,7 @@ class Facts:
 
     def looking(self, real_path: Callable[[str], str]) -> Facts:
         """Return the same facts with another way to look at a path."""
-        return Facts(
-            self.now_ms,
-            self.tool,
-            self.tier,
-            self.proposer,
-            self.spent,
-            self.evidence,
-            real_path,
-            self.executing,
-            self.started_in,
-        )
+        return replace(self, real_path=real_path)
 
 
 class RuleOptions(BaseModel):
