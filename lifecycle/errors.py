@@ -67,7 +67,6 @@ class Refused(GovernanceError):
     def __init__(
         self,
         faults: Iterable[Fault],
-        message: str | None = None,
         *,
         retry_after_s: int | None = None,
     ) -> None:
@@ -76,7 +75,7 @@ class Refused(GovernanceError):
         if not self.faults:
             raise ValueError("a refusal names at least one fault")
         self.retry_after_s = retry_after_s
-        super().__init__(message or self.faults[0].suggestion or self.faults[0].code)
+        super().__init__(self.faults[0].suggestion or self.faults[0].code)
 
     @property
     def code(self) -> str:

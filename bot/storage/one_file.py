@@ -101,7 +101,7 @@ def _words(database: Path) -> str:
 
 
 def _opened(database: Path) -> int | None:
-    if sys.platform != "linux" or not database.is_file():
+    if sys.platform != "linux":
         return None
     with suppress(OSError):  # SQLite will report what is wrong with the file
         return os.open(database, os.O_RDWR | os.O_CLOEXEC)

@@ -37,7 +37,7 @@ def accept_any(obj: Mapping[str, Any], policy: Policy) -> Accepted | Question:
         return _chosen(found, policy)
     except Refused as error:
         place = _place_of(found)
-        placed = Refused([_placed(fault, place) for fault in error.faults], str(error))
+        placed = Refused(_placed(fault, place) for fault in error.faults)
         raise EnvelopeRefused(placed, of_unreadable(obj, placed)) from None
 
 

@@ -12,10 +12,8 @@ from lifecycle.first_gate.kind import parameters_at
 
 #: Fields of a Proposal that a KernelRequest has, too, under the same name.
 _THE_SAME: Final = frozenset({"ts_ms", "actor", "intent"})
-#: A field of a Proposal, and what of a path is below it.
-_FIELD: Final = re.compile(r"(\w*)(.*)", re.DOTALL)
 #: An entry of a list, and what of a path is below it.
-_ENTRY: Final = re.compile(r"\[(\d+)\](.*)", re.DOTALL)
+_ENTRY: Final = re.compile(r"\[(\d+)\](.*)")
 _ITS_TARGET: Final = (
     "The target of a KernelRequest is its tool's own match, and this tool's does not say this: "
     "send a Proposal, which names its target."
@@ -41,8 +39,8 @@ def in_a_request(fault: Fault, request: Mapping[str, Any]) -> Fault:
 
     It has no path if the request has no room for such a field: whoever added it would be refused.
     """
-    found = _FIELD.fullmatch(fault.path)
-    name, below = found.groups() if found else ("", "")
+    name = field_of(fault)
+    below = fault.path.removeprefix(name)
     if name == "target":
         own = below == ".resource_id"
         return replace(fault, suggestion=_its_id(request) if own else _ITS_TARGET)
@@ -51,10 +49,15 @@ def in_a_request(fault: Fault, request: Mapping[str, Any]) -> Fault:
     return replace(fault, path=_path_of(name, below, request))
 
 
+def field_of(fault: Fault) -> str:
+    """Return the field of a Proposal in which a fault is."""
+    return fault.path.partition(".")[0].partition("[")[0]
+
+
 def _path_of(name: str, below: str, request: Mapping[str, Any]) -> str:
     match name:
         case "proposal_id":
-            return f"request_id{below}"
+            return "request_id"
         case "parameters":
             return f"{parameters_at(request)}{below}"
         case "evidence_bindings":

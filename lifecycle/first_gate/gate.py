@@ -13,7 +13,7 @@ from lifecycle.binding import binding_faults
 from lifecycle.canonical import canonical_bytes, digest_of, r3_document, s256
 from lifecycle.document import ProposalDocument
 from lifecycle.errors import Fault, Refused
-from lifecycle.first_gate.as_sent import as_sent, in_a_request
+from lifecycle.first_gate.as_sent import as_sent, field_of, in_a_request
 from lifecycle.first_gate.digest_values import digest_faults
 from lifecycle.first_gate.kind import Kind, kind_of, of_kernel_request
 from lifecycle.first_gate.parameter_shapes import parameter_faults
@@ -81,7 +81,7 @@ class Accepted:
 def refused_as_sent(error: Refused, accepted: Accepted) -> Refused:
     """Return the refusal of an accepted document with the paths that its sender knows."""
     faults = map(accepted.as_sent, error.faults)
-    return Refused(faults, str(error), retry_after_s=error.retry_after_s)
+    return Refused(faults, retry_after_s=error.retry_after_s)
 
 
 def accept(obj: Mapping[str, Any], policy: Policy) -> Accepted:
@@ -212,12 +212,8 @@ def _as_sent(
     if request is None:
         return faults
     hidden = frozenset[str]().union(*(_HIDES.get(fault.path, ()) for fault in of_request))
-    own = (in_a_request(fault, request) for fault in faults if _field_of(fault) not in hidden)
+    own = (in_a_request(fault, request) for fault in faults if field_of(fault) not in hidden)
     return sorted([*of_request, *own], key=_rank)
-
-
-def _field_of(fault: Fault) -> str:
-    return fault.path.partition(".")[0].partition("[")[0]
 
 
 def _accepted(

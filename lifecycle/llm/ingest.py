@@ -34,7 +34,7 @@ class EnvelopeRefused(Refused):
 
     def __init__(self, refused_as: Refused, record: Mapping[str, Any]) -> None:
         """Keep the faults of the refusal and its witness."""
-        super().__init__(refused_as.faults, str(refused_as))
+        super().__init__(refused_as.faults)
         self.witness = record
 
 

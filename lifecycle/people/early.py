@@ -23,9 +23,9 @@ from lifecycle.verdicts.last_judged import judged_as_it_stands
 
 
 def may_end_early(proposal: Proposal) -> bool:
-    """Return whether it was opened by auto-approval, so that a ✅ may close its window."""
-    execution = proposal.execution
-    return execution is not None and execution.early and execution.windowed
+    """Return whether it was opened by auto-approval, so that a ✅ may close its window: PROPOSE
+    alone is opened so, and always has one."""
+    return proposal.execution is not None and proposal.execution.early
 
 
 def complete_early(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
