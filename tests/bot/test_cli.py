@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli.app import app
+from lifecycle.first_gate.reading import DOCUMENT_LIMIT_BYTES
 from tests.bot.cli_house import House
 from tests.by_hand import by_hand
 
@@ -161,6 +162,14 @@ def test_propose_answers_with_one_line_and_its_exit_code_says_whether_it_was_ref
     assert stranger.returncode == 1
     assert json.loads(stranger.stdout)["reason"] == "unknown_agent"
     assert house.run("propose", "absent.json", "--as", "leila").returncode == 1
+
+
+def test_a_document_that_is_one_byte_too_large_is_refused_as_that(house: House) -> None:
+    """Cut off at the limit it would be no JSON."""
+    said = '{"a":"' + "x" * (DOCUMENT_LIMIT_BYTES + 1 - len('{"a":""}')) + '"}'
+    refused = house.run("propose", "-", "--as", "leila", said=said)
+
+    assert json.loads(refused.stdout)["reason"] == "too_large"
 
 
 def test_a_credential_behind_as_is_not_shown_and_does_not_stand_in_the_trail(house: House) -> None:

@@ -158,6 +158,15 @@ def test_status_says_that_no_bot_runs(lived_in: House) -> None:
     assert found["policy_in_force"] == found["policy_digest"]
 
 
+def test_a_tool_that_has_left_the_config_hides_no_card(moved_in: House) -> None:
+    path = moved_in.folder / "config.yaml"
+    path.write_text(path.read_text().replace("\n  send-email:", "\n  send-letter:", 1))
+
+    shown = moved_in.run("show", "mail")
+
+    assert (shown.returncode, "send-email" in shown.stdout) == (0, True), shown.stderr
+
+
 def test_a_tool_whose_object_cannot_be_made_hides_no_card(moved_in: House) -> None:
     """The object of a tool is no concern of whoever merely looks: making it may hang, or fail."""
     (moved_in.folder / "broken.py").write_text(

@@ -83,9 +83,15 @@ def test_a_quorum_out_of_reach_is_told_with_what_helps_alone(write_config) -> No
     assert load_config(write_config(owned)).policy.owner_of("leila") == "ana"
 
 
-def test_an_owner_keeps_no_quorum_from_what_the_agent_may_not_propose(write_config) -> None:
+@pytest.mark.parametrize(
+    ("roles", "asked"), [("reader", "roles: [writer]"), ("secrets_reader", "sensitivity: secrets")]
+)
+def test_an_owner_keeps_no_quorum_from_what_the_agent_may_not_propose(
+    write_config, roles: str, asked: str
+) -> None:
     path = write_config(
-        ("    roles: [reader, writer]\n    owner: olga", "    roles: [reader]\n    owner: ana"),
+        ("    roles: [reader, writer]\n    owner: olga", f"    roles: [{roles}]\n    owner: ana"),
+        ("    roles: [writer]\n    safety: des", f"    {asked}\n    safety: des"),
         ("quorum: {class: single}", "quorum: {class: dual}"),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from bot.chat.discord.settings import discord_settings
 from bot.chat.slack.settings import slack_settings
 from bot.config import load_config
+from bot.config.programs import with_python
 from bot.config.surfaces import choose
 from bot.expected import StartFailed
 
@@ -107,6 +109,11 @@ def test_the_python_that_every_tool_finds_is_there(write_config, tmp_path: Path)
     beside_no_python = {"PATH": str(tmp_path)}
 
     assert "search cannot execute" not in str(notes_of(path, beside_no_python))
+
+
+def test_the_operators_own_programs_come_before_that_python() -> None:
+    handed_on = with_python({"PATH": "/own", "HOME": "/"})
+    assert handed_on == {"PATH": f"/own{os.pathsep}{Path(sys.executable).parent}", "HOME": "/"}
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,12 @@ def test_the_rate_is_judged_only_where_all_else_holds() -> None:
     assert judged(a_wish(a_class(rate=Rate(0, 60))), "writer").code == "rate_limited"
 
 
+def test_who_says_too_little_of_why_in_a_proposal_is_told_the_field() -> None:
+    (fault,) = judged(a_wish(a_class(), None), "writer").faults
+    assert fault.path == "justification"
+    assert "Say in `justification`" in (fault.suggestion or "")
+
+
 def test_the_default_rate_is_a_minutes_and_ten_times_that_for_a_service() -> None:
     rates = {safety: rate_of(a_class(safety), POLICY) for safety in Safety}
     assert {safety.value: rate.count for safety, rate in rates.items()} == {

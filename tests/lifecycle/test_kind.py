@@ -110,6 +110,17 @@ def test_the_older_form_with_parameters_inside_the_call_means_the_same() -> None
     assert accept(inside, policy).digest == accept(outside, policy).digest
 
 
+def test_the_same_parameters_in_both_places_are_one_set() -> None:
+    once = a_kernel_request()
+    twice = a_kernel_request(tool_call={"name": "crm", "params": dict(once["params"])})
+    policy = crm_policy()
+    assert accept(twice, policy).digest == accept(once, policy).digest
+    lacking = a_kernel_request(
+        tool_call={"name": "crm", "params": {"phone": "1"}}, params={"phone": "1"}
+    )
+    assert "write params.resource_id, or" in (refusal_of(lacking).faults[0].suggestion or "")
+
+
 def test_two_different_sets_of_parameters_are_refused() -> None:
     refusal = refusal_of(a_kernel_request(tool_call={"name": "crm", "params": {"other": 1}}))
     assert (refusal.code, refusal.faults[0].path) == ("V-PROP-006", "params")
@@ -164,6 +175,16 @@ def test_parameters_inside_the_call_are_named_there(
     assert "write tool_call.params.resource_id, or" in (caught.value.faults[0].suggestion or "")
 
 
+def test_no_parameters_inside_the_call_are_parameters() -> None:
+    request = a_kernel_request(tool_call={"name": "crm", "params": {}})
+    del request["params"]
+    (fault,) = refusal_of(request).faults
+    assert (fault.code, fault.path) == ("V-PROP-005", "target.resource_id")
+    assert "write tool_call.params.resource_id, or" in (fault.suggestion or "")
+    del request["tool_call"]["params"]
+    assert refusal_of(request).faults[1].path == "params"
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -194,6 +215,10 @@ def test_parameters_inside_the_call_are_named_there(
         (
             {"tool_call": {"name": "crm", "params": {"resource_id": "c"}}, "params": {"a": 1}},
             [("V-PROP-006", "params")],
+        ),
+        (
+            {"tool_call": {"name": "crm", "params": {}}, "params": None},
+            [("V-PROP-005", "target.resource_id"), ("V-PROP-006", "params")],
         ),
         (
             {"tool_call": {"name": 7}, "evidence": ["a b"]},

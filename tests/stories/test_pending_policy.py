@@ -255,3 +255,17 @@ async def test_what_somebody_wrote_over_before_its_verdict_is_ended_and_no_rule_
 
     assert await on_disk.trail("x") == ["submitted", "reject"]
     await refused(on_disk, "x", NOTE)
+
+
+async def test_what_somebody_wrote_over_is_ended_once_by_two_that_see_it_at_once(
+    on_disk: World, monkeypatch: pytest.MonkeyPatch, forged: Any
+) -> None:
+    await takes_notes(on_disk, Tier.AUTO)
+    await is_left_pending(on_disk, monkeypatch, "x")
+    forged("UPDATE proposals SET document = X'7b7d'")
+    gatekeeper = on_disk.workflow.gatekeeper
+
+    ended = await asyncio.gather(gatekeeper.open("x"), gatekeeper.open("x"))
+
+    assert [each and each.state for each in ended] == [State.REJECTED] * 2
+    assert await on_disk.trail("x") == ["submitted", "reject"]

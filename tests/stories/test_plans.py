@@ -65,10 +65,13 @@ def a_derivation(yields: str) -> dict[str, Any]:
     return {"proposalKind": "derivation", "steps": steps}
 
 
-async def test_a_value_with_one_candidate_is_submitted_like_any_other(world: World) -> None:
+@pytest.mark.parametrize("typed", [{}, {"instructionType": "proposal.value"}])
+async def test_a_value_with_one_candidate_is_submitted_like_any_other(
+    world: World, typed: dict[str, str]
+) -> None:
     mail = a_document(MAIL)
 
-    answer = await sends(world, an_envelope(world, [mail], {}))
+    answer = await sends(world, an_envelope(world, [mail], {}, **typed))
 
     assert (answer.state, answer.digest) == ("sentinel_approved", digest(mail))
     stored = await world.proposal("p1")

@@ -251,3 +251,12 @@ async def test_an_envelope_that_is_refused_leaves_no_more_than_an_entry(
     assert witness["witnessId"].startswith("w1_")
     assert witness["failureClasses"] == [code]
     assert witness["context"]["instructionDigest"].startswith("instr1_")
+
+
+@pytest.mark.parametrize("candidates", [None, [], "mail", 7])
+async def test_what_is_no_object_holds_no_candidate(world: World, candidates: Any) -> None:
+    envelope = an_envelope(world, [a_document(MAIL)], {}) | {"candidates": candidates}
+    without = {key: value for key, value in envelope.items() if key != "candidates"}
+
+    for sent in (envelope, without) if candidates is None else (envelope,):
+        assert (await sends(world, sent)).reason == "proposal_invalid_step"

@@ -122,8 +122,10 @@ async def test_only_its_proposer_withdraws(world: World) -> None:
     ]
 
     assert codes == ["not_the_proposer"] * 4
-    assert (await world.workflow.withdraw(proposal_id, world.sender("leila"))).done
-    assert (await world.proposal(proposal_id)).reason == "withdrawn"
+    reply = await world.workflow.withdraw(proposal_id, world.sender("leila"))
+    withdrawn = await world.proposal(proposal_id)
+    assert (reply.code, reply.state) == (None, withdrawn.state.value)
+    assert withdrawn.reason == "withdrawn"
 
 
 async def test_only_reviewers_settle_and_retry(world: World) -> None:

@@ -37,3 +37,15 @@ async def test_the_reason_of_every_wait_is_a_code_of_the_closed_list(world: Worl
 
     reasons = {entry["reason"] for entry in await world.audit("waiting")}
     assert reasons - {None} <= codes.ALL
+
+
+async def test_what_goes_on_waiting_is_told_once_however_often_it_is_looked_at(
+    world: World,
+) -> None:
+    await world.workflow.freeze("incident", world.sender("ana"))
+    assert await waits(world, "p1") == ("frozen", {})
+
+    for _ in range(3):
+        await world.workflow.gatekeeper.open("p1")
+
+    assert len(await world.audit("waiting")) == 1

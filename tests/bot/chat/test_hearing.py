@@ -72,3 +72,17 @@ def test_a_blind_connection_has_heard_nothing_however_alive_it_is(
 
     assert hearing.fresh
     assert not hearing.unbroken_since(POSTED_MS)
+
+
+def test_what_was_read_while_a_connection_began_anew_closes_no_gap_of_that_one(
+    hearing: Hearing, times: Times
+) -> None:
+    read_since_ms = hearing.since_ms
+    hearing.lost("cut off")
+    times.now_ms = 20_000
+    hearing.began()
+
+    hearing.caught_up(read_since_ms)
+    assert hearing.gap
+    hearing.caught_up(hearing.since_ms)
+    assert not hearing.gap

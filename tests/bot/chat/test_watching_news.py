@@ -7,6 +7,7 @@ import pytest
 from bot.chat.hearing.hearing import Hearing, Trouble
 from bot.chat.showing.watching import Watch
 from bot.storage.memory import MemoryStore
+from tests.slack_stage.unwritable import Unwritable
 from tests.world import a_world
 
 
@@ -75,3 +76,25 @@ async def test_a_line_that_is_back_on_a_channel_that_is_not_seen_does_not_hear_a
 
     assert ear.hearing.sees()
     assert await ear.told(10) == [DEAF, HEARS]
+
+
+async def test_each_time_that_it_hears_nothing_is_told_anew(ear: Ear) -> None:
+    told = []
+    for _ in range(2):
+        ear.hearing.lost("the connection to Discord was lost")
+        await ear.told(60)
+        ear.hearing.began()
+        told = await ear.told(10)
+
+    assert told == [DEAF, HEARS] * 2
+
+
+async def test_what_the_store_did_not_take_is_told_once_it_does(ear: Ear) -> None:
+    disk = Unwritable(ear.world.store)
+    ear.world.workflow.world.store = disk  # type: ignore[assignment]
+    disk.failing = True
+    ear.hearing.lost("the connection to Discord was lost")
+    assert await ear.told(60) == []
+
+    disk.failing = False
+    assert await ear.told(10) == [DEAF]

@@ -144,3 +144,32 @@ async def test_a_failure_in_one_line_is_over_however_busy_another_agent_is(
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_what_fails_in_a_line_comes_out_of_the_round(
+    world: World, receiver: Receiver
+) -> None:
+    """Nobody would read in the log that the store notes nothing."""
+    plain = await much_waits(world, receiver.url, 1, world.clock.now_ms())
+    agents = dict(world.workflow.policy.agents)
+    agents["nour"] = replace(agents["leila"], id="nour", accounts={}, callback_url=receiver.url)
+    await world.adopts(agents=agents)
+    news = Message("n1", SURFACE, "nour", "ended", {}, world.clock.now_ms())
+    await world.store.write(lambda tx: tx.outbox.add(news))
+
+    with pytest.raises(StoreUnavailable):
+        await NotNotedOnce(world.workflow.world, plain._environment).drain()
+
+
+async def test_what_is_for_an_agent_that_has_left_the_config_waits_no_more(
+    world: World, receiver: Receiver
+) -> None:
+    callbacks = await much_waits(world, receiver.url, 1, world.clock.now_ms())
+    now_ms = world.clock.now_ms()
+    news = Message("n1", SURFACE, "gone", "ended", {}, now_ms)
+    await world.store.write(lambda tx: tx.outbox.add(news))
+
+    await asyncio.wait_for(callbacks.drain(), 10)
+
+    assert await world.store.read(lambda tx: list(tx.outbox.waiting(SURFACE, now_ms, 10))) == []
+    assert len(receiver.came) == 1

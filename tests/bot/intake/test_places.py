@@ -197,19 +197,30 @@ async def test_bodies_that_do_not_come_leave_half_of_the_places(
         assert leila.held == MOST // 2
 
 
+async def refused_at_the_start(outside: Outside, token: str) -> str:
+    """Start `signoff mcp` under a token; return what it says as it ends at once."""
+    command = (sys.executable, "-m", "bot", "mcp", "--url", outside.url)
+    known = {**os.environ, "SIGNOFF_TOKEN": token}
+    mcp = await asyncio.create_subprocess_exec(*command, env=known, stdin=DEVNULL, stderr=PIPE)
+    _, told = await asyncio.wait_for(mcp.communicate(), 20)
+    assert mcp.returncode == 1
+    return told.decode()
+
+
 async def test_an_agent_with_too_much_under_way_is_not_told_that_its_token_is_unknown(
     outside: Outside,
 ) -> None:
     async with Halves(outside, "leila-token") as leila:
         await leila.begin(MOST, refused=MOST // 2)
-
-        command = (sys.executable, "-m", "bot", "mcp", "--url", outside.url)
-        known = {**os.environ, "SIGNOFF_TOKEN": "leila-token"}
-        mcp = await asyncio.create_subprocess_exec(*command, env=known, stdin=DEVNULL, stderr=PIPE)
-        _, told = await asyncio.wait_for(mcp.communicate(), 20)
+        told = await refused_at_the_start(outside, "leila-token")
 
     words = f"The bot at {outside.url} refuses: rate_limited: You have too many messages under way"
-    assert (mcp.returncode, told.decode().startswith(words)) == (1, True)
+    assert told.startswith(words)
+
+
+async def test_an_agent_whose_token_is_unknown_is_told_so(outside: Outside) -> None:
+    told = await refused_at_the_start(outside, "another-token")
+    assert told.startswith(f"The bot at {outside.url} does not know this SIGNOFF_TOKEN.")
 
 
 async def test_the_second_of_two_that_take_all_they_can_gets_as_many_as_are_left(

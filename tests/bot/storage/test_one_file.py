@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import fcntl
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import pytest
 
 from bot.storage import CannotOpen, open_reader, open_store
 from bot.storage.copies import back_up, bring_back
-from bot.storage.lock import FileLock, path_of_lock
+from bot.storage.lock import AlreadyRunning, FileLock, path_of_lock
 from bot.storage.one_file import OneFile, refuse_other_name
 from tests.bot.storage.copied import filled, held
 
@@ -52,6 +55,28 @@ def test_to_look_whether_it_is_held_holds_nothing(names: tuple[Path, Path]) -> N
     one_file.release()
 
 
+def test_who_is_refused_or_only_looks_keeps_no_file_open(names: tuple[Path, Path]) -> None:
+    """A command that is tried again and again would have no more files to open in the end."""
+    one_file, lock = OneFile(names[0]), FileLock(names[0])
+    one_file.take()
+    lock.take()
+
+    with pytest.raises(CannotOpen, match=WORDS):
+        OneFile(names[1]).take()
+    with pytest.raises(CannotOpen, match=WORDS):
+        refuse_other_name(names[1])
+    with pytest.raises(AlreadyRunning):
+        FileLock(names[0]).take()
+    refuse_other_name(names[0])
+
+    opened = [os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()]
+    of_these = sorted(Path(each).name for each in opened if Path(each).parent == names[0].parent)
+    assert of_these == ["first.db", "first.db.lock"]
+    lock.release()
+    for _ in range(2):  # the second lets go of nothing
+        one_file.release()
+
+
 def test_a_bot_that_has_the_lock_of_this_name_works_with_it_under_this_name(
     names: tuple[Path, Path],
 ) -> None:
@@ -69,6 +94,21 @@ def test_a_bot_that_has_the_lock_of_this_name_works_with_it_under_this_name(
     one_file.release()
 
 
+def test_a_lock_file_that_nobody_holds_is_no_bot_of_this_name(names: tuple[Path, Path]) -> None:
+    """A bot of before left it there, or another command only looks whether it is held."""
+    one_file = OneFile(names[0])
+    one_file.take()
+    left = path_of_lock(names[1])
+    left.touch()
+
+    with left.open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        with pytest.raises(CannotOpen, match=WORDS):
+            refuse_other_name(names[1])
+
+    one_file.release()
+
+
 def test_a_lock_file_that_this_account_may_not_read_refuses_nothing(
     names: tuple[Path, Path],
 ) -> None:
@@ -83,8 +123,23 @@ def test_a_lock_file_that_this_account_may_not_read_refuses_nothing(
     one_file.release()
 
 
-def test_what_is_not_there_is_held_by_nobody(tmp_path: Path) -> None:
-    refuse_other_name(tmp_path / "signoff.db")
+@pytest.mark.parametrize("name", ["signoff.db", "."])
+def test_what_is_no_file_is_held_by_nobody(tmp_path: Path, name: str) -> None:
+    refuse_other_name(tmp_path / name)
+    OneFile(tmp_path / name).take()
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_disk_that_knows_no_such_lock_keeps_no_bot_from_starting(
+    names: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def knows_none(*_given: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "fcntl", knows_none)
+
+    OneFile(names[0]).take()
+    refuse_other_name(names[1])
 
 
 @pytest.mark.parametrize("kept", [False, True])

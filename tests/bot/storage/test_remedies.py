@@ -165,19 +165,19 @@ def test_a_lock_file_that_cannot_be_written_is_named(
             lock.take()
 
 
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
 async def test_a_disk_without_locks_is_named_and_not_another_process(
-    database: Path, monkeypatch: pytest.MonkeyPatch
+    database: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """Whoever copied to such a disk was to wait for the end of a process that was none."""
 
     def has_none(*_given: object) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(fcntl, "flock", has_none)
 
-    with pytest.raises(
-        CannotOpen, match=r"No locks available\. That disk has no locks: use a local"
-    ):
+    words = rf"{os.strerror(number)}\. That disk has no locks: use a local"
+    with pytest.raises(CannotOpen, match=words):
         back_up(database, database.with_name("copy.db"))
     with pytest.raises(CannotOpen, match="That disk has no locks"):
         await SqliteStore.open(database)

@@ -241,3 +241,12 @@ async def test_the_first_reply_of_a_reviewer_under_a_question_is_its_answer() ->
         (entry,) = await slack.world.audit("question_answered")
         assert entry["actor"] == {"kind": "person", "id": "ben"}
         assert entry["details"]["answer"] == "Yes, but only once."
+
+
+async def test_the_words_of_a_slash_command_are_read_as_they_were_typed() -> None:
+    """Slack writes three signs in another way."""
+    async with on_slack() as slack:
+        await slack.proposes(PROD)
+        await slack.server.slash("UANA", "reject p1 5 &lt; 7 &amp;amp; &gt;")
+        await slack.stands("p1", "rejected")
+        assert (await slack.world.proposal("p1")).explanation == "5 < 7 &amp; >"

@@ -157,3 +157,13 @@ async def test_a_stop_counts_for_whoever_had_the_account_when_it_was_heard() -> 
         for _ in range(10):
             await a_while(slack, 10)
         assert str((await slack.world.proposal("p1")).decided_by) == "person ben"
+
+
+async def test_a_stop_counts_although_its_event_names_another_workspace_of_the_grid() -> None:
+    async with on_slack() as slack:
+        await in_window(slack)
+        slack.server.fails("users.info", "error", times=None)
+        words = f"<@{slack.server.workspace.bot_user}> {ROLL_BACK}"
+        await slack.server.says("UBEN", words, team="T9")
+        assert await stopped_after(slack, rounds=10)
+        assert str((await slack.world.proposal("p1")).decided_by) == "person ben"

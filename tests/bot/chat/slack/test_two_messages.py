@@ -143,3 +143,13 @@ async def test_a_cross_on_the_first_that_decided_nothing_decides_nothing_with_a_
         await slack.server.reacts("UBEN", first.ts)
         await slack.settles()
         assert (await slack.world.proposal("p1")).state.value == "sentinel_approved"
+
+
+async def test_a_check_mark_on_the_second_that_is_heard_once_it_was_taken_off_does_not_count() -> (
+    None
+):
+    async with on_slack() as slack:
+        _, second = await posted_twice(slack)
+        await slack.server.event(slack.server.reaction("reaction_added", "UANA", second.ts))
+        await slack.settles()
+        assert await counting(slack) == ["ben"]
