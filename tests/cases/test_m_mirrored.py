@@ -108,14 +108,14 @@ async def test_O03_a_platform_that_hears_nothing_is_reported_on_the_other() -> N
         await eventually(lambda: both.slack.hearing.since_ms is None, "noticing")
         both.slack.world.clock.advance(60)
         await both.slack.broadcast.catch_up()
-        await eventually(lambda: "slack hears nothing" in both.said_on_discord(), "the report")
+        await eventually(lambda: "slack has heard nothing" in both.said_on_discord(), "the report")
         flag = await both.slack.world.store.read(lambda tx: tx.flags.get("surfaces"))
         assert "slack" in flag["troubles"]
         await both.slack.server.start()
         await eventually(lambda: both.slack.hearing.connected, "hearing again")
         await both.slack.broadcast.catch_up()
         await eventually(lambda: "slack hears again" in both.said_on_discord(), "the all-clear")
-        assert both.said_on_discord().count("slack hears nothing") == 1
+        assert both.said_on_discord().count("slack has heard nothing") == 1
 
 
 async def test_a_platform_that_cannot_start_leaves_the_other_to_work() -> None:

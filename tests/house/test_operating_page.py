@@ -36,7 +36,7 @@ ANNOUNCED = {
 #: The same where no proposal is concerned; the words are made elsewhere.
 WORDED_IN = {"bot/jobs/tell_clock.py": "bot/clocks/strayed.py"}
 ALERTS = {
-    "bot/chat/showing/watching.py": ["⚠️ … hears nothing since …"],
+    "bot/chat/showing/watching.py": ["⚠️ … has heard nothing since …"],
     "lifecycle/workings/failing.py": ["… failed … times since …", "… does not end: …"],
     "lifecycle/workings/unwritten.py": [
         "The store cannot be written since …",

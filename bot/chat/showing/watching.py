@@ -68,8 +68,9 @@ class Watch:
         before = self._troubled.get(name)
         if trouble is not None and before is None:
             key = f"deaf:{name}:{trouble.since_ms}"
+            since = moment_words(trouble.since_ms)
             words = (
-                f"⚠️ {name} hears nothing since {moment_words(trouble.since_ms)}: {trouble.why}. "
+                f"⚠️ {name} has heard nothing since {since}: {trouble.why}. "
                 "What is decided there counts once it is back; decide here meanwhile."
             )
         elif trouble is None and before is not None:

@@ -34,7 +34,7 @@ class Ear:
         return [each.body["text"].split(" since")[0].split(";")[0] for each in messages]
 
 
-DEAF, HEARS = "⚠️ discord hears nothing", "discord hears again"
+DEAF, HEARS = "⚠️ discord has heard nothing", "discord hears again"
 
 
 @pytest.fixture
