@@ -41,7 +41,7 @@ from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.field_names import readings_of
 from lifecycle.text.field_paths import fields_named
 from lifecycle.text.folding import folded
-from lifecycle.text.plain_paths import Root, root_at
+from lifecycle.text.plain_paths import Root, names_another, root_at
 from lifecycle.text.values import Place, is_called_a_path, paths_of
 from lifecycle.verdict import Finding
 
@@ -53,8 +53,6 @@ _UPDATES: Final = ("updates",)
 #: A shell or a tool may turn these into other paths, which nobody has checked. `[id].tsx` and
 #: `$slug.tsx` are names of files, and allowed.
 _REPLACED: Final = re.compile(r"[*?`]|\$(?:[A-Z_]{2,}|[{(])|%[A-Z_]{2,}%|^\s*-")
-#: A second path in one value, as in `work/a /etc/x` and `work/a,../x`.
-_ANOTHER: Final = re.compile(r"[\s,;:|](?:/\w|~\w*/|\.\.(?:/|\Z))")
 #: The folder of the config, as `real_path` reads it.
 _OF_THE_CONFIG: Final = "."
 
@@ -71,7 +69,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 11
+    version: ClassVar[int] = 12
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):
@@ -169,7 +167,7 @@ def _unenforced(proposal: ProposalDocument, facts: Facts) -> Iterator[Finding]:
 def _paths(proposal: ProposalDocument, written: str, facts: Facts) -> Iterator[Finding]:
     root = root_at(written, facts.real_path, _starts(facts))
     for place in paths_of(proposal):
-        if _REPLACED.search(place.value) or _ANOTHER.search(place.value):
+        if _REPLACED.search(place.value) or names_another(place.value):
             words = "A wildcard, variable, option or list is no path: write each path plainly."
             yield Finding("path_outside_root", place.path, words)
         elif not _stays_below(root, place):

@@ -14,6 +14,14 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 #: The beginning of a path that is not a name, and what is written of a number that is not exact.
 _BEGUN: Final = re.compile(r"[/~]|\.\.?(?:/|\Z)")
 _ABOUT: Final = re.compile(r"~\s*\d[^/]*\Z")
+#: A second path in one value: `work/a /etc/x`, `work/a,/`, `work/a ~root`, `work/a '../x'`. An
+#: address has `://`, a comment `// `, a fraction ` / `; `~80` says about how many.
+_ANOTHER: Final = re.compile(
+    r"[\s,;:|>&][\"']?"
+    r"(?:/(?![/\s])|(?<!:)//++(?!\s)|~(?!\s*[+-]?\d)[\w+-]*+(?:[\s/,;:|\"']|\Z)"
+    r"|\.\.(?:[/,;:|\"']|\Z)|file:/)"
+    r"|[,;|]/"
+)
 #: Control, format and surrogate characters, and separators of lines and paragraphs.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -31,6 +39,11 @@ def is_plain_path(path: str) -> bool:
         or shown.count("/") != path.count("/")
         or any(category(c) in _UNSEEN for c in path)
     )
+
+
+def names_another(path: str) -> bool:
+    """Return True if a value names a second path behind a blank, a comma or another such sign."""
+    return _ANOTHER.search(path) is not None
 
 
 def is_below(path: str, root: str) -> bool:
