@@ -13,9 +13,11 @@ What it checks:
     same value; `amount1` and `amount2` are two amounts.
     A `transact` without an amount is missing one; so are numbers in a list named `items` or
     `amounts` that are not called an amount, where the tool transacts or an amount or a currency
-    stands in or around the list, prices (`unit_price`, `total_amount`, `amount_usd`) at any depth
-    of such a list in any tool, and, where the tool transacts, texts with a number in `amounts` and
-    any number of an object there that has no amount. Two currencies in one object make its amounts
+    stands in or around the list, prices (`unit_price`, `total_amount`, `price_usd`) at any depth of
+    such a list in any tool, and, where the tool transacts, prices in words (`20000 USD`), texts
+    with a number in `amounts` and any number of an object there that has no amount. Numbers called
+    `payments`, `charges` or `refunds` may count, and are prices only where the tool transacts or
+    money stands around; `amount_kg` is none. Two currencies in one object make its amounts
     ambiguous.
 
 Why:
@@ -88,7 +90,7 @@ class AmountWithinLimit:
     """Every amount is unmistakable, positive and within its limits."""
 
     id: ClassVar[str] = "amount_within_limit"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     timeless = True
     summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
 

@@ -186,7 +186,8 @@ def _is_of_money(value: Mapping[str, Any], key: str, currency: str | None) -> bo
 
 def _read_bare(items: Any, parts: Parts, is_of_money: bool, read: AmountsRead) -> None:
     for place, is_price in bare_numbers(items, parts):
-        (read.bare if is_price or is_of_money else read.loose).append(place)
+        is_bare = is_price or (is_price is False and is_of_money)
+        (read.bare if is_bare else read.loose).append(place)
 
 
 def _agreeing(found: list[Amount]) -> list[Amount]:

@@ -14,14 +14,35 @@ _LONGEST_NUMBER: Final = 64
 #: A number in one of these fields is a price, wherever it stands.
 _PRICES: Final = frozenset(
     """
-    price cost sum fee charge payment refund cents
-    prices costs sums fees charges payments refunds
+    price cost sum fee charge payment refund cents prices costs sums fees
     """.split()
 )
-#: So is one where this is one of the last two words: `total_amount`, `amount_usd`.
+#: So is one where this is one of the last two words, `total_amount`, `amount_usd`, unless the last
+#: one is a measure: `amount_kg`, `amount_percent`.
 _SAY_AMOUNT: Final = frozenset({"amount", "amounts"})
-#: Prices only if there is money about: a setting has a value, too, and so has a measurement.
+_MEASURES: Final = frozenset(
+    "g mg kg lb lbs oz ml cl dl mm cm km pct percent percentage days hours minutes".split()
+)
+#: A price in one of these may be called by it: `price_usd`, `total_eur`.
+_CURRENCIES: Final = frozenset(
+    "usd eur gbp chf jpy cny inr brl cad aud nzd sek nok dkk pln czk huf try mxn zar sgd hkd krw "
+    "dollar dollars euro euros".split()
+)
+#: Prices only if there is money about: a setting has a value, too, and so has a measurement, and
+#: three refunds may be how many there were.
 _PERHAPS_PRICES: Final = frozenset({"total", "value"})
+_HOW_MANY: Final = frozenset({"charges", "payments", "refunds"})
+#: Ends of a word that is several words in one, as in `UNITPRICE`.
+_RUN_TOGETHER: Final = ("price", "prices", "amount", "amounts")
+_INSIDE: Final = _PERHAPS_PRICES | _CURRENCIES
+_BEFORE_CURRENCY: Final = _PRICES | _PERHAPS_PRICES | _HOW_MANY | _SAY_AMOUNT
+#: Of these the list that stands there is read by itself.
+_READ_BY_ITSELF: Final = frozenset({("items",), ("amounts",)})
+#: A price as people write it, which is money to a tool that pays: `20000 USD`, `EUR 20.00`, `20k`.
+_CODE: Final = f"(?i:{'|'.join(sorted(_CURRENCIES, reverse=True))})"
+_SAID: Final = re.compile(
+    rf"(?:{_CODE}\W{{0,3}})?[+\-(]?\W{{0,3}}\d[\d.,'\s_]*+[kKmM]?\W{{0,3}}(?:{_CODE}\W{{0,3}})?"
+)
 #: The names of what is an amount: `amount_cents` is a number like any other, which nothing adds up.
 _AMOUNTS: Final = frozenset({("amount",), ("amount", "minor"), ("amountminor",)})
 _OF_MONEY: Final = frozenset({"amount", "amounts", "currency"})
@@ -39,11 +60,12 @@ def holds_money(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(map(holds_money, value))
 
 
-def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, bool]]:
+def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, bool | None]]:
     """Yield the places of numbers in a list that nothing calls an amount, each with a flag.
 
     The flag is True if the number's own name makes it a price. Any other number is money only if
-    something else says so.
+    something else says so; None is that of a text with a price (`5 USD`), which is money only to a
+    tool that pays.
     """
     for index, item in enumerate(items):
         if isinstance(item, (list, tuple)):
@@ -82,36 +104,67 @@ def _has_amount(names: Iterable[tuple[Words, ...]]) -> bool:
     return any(words in _AMOUNTS for readings in names for words in readings)
 
 
-def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, bool]]:
+def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, bool | None]]:
     """Yield numbers named like a price, unless an amount stands beside them."""
     if _has_amount(map(readings_of, item)):
         return
-    yield from ((place, True) for place in _prices_in(item, parts))
+    yield from _prices_in(item, parts, None)
     for key, value in item.items():
         if ends_in(key, _PERHAPS_PRICES) and _is_number(value):
             yield (*parts, key), False
 
 
-def _prices_in(value: Any, parts: Parts, *, named: bool = False) -> Iterator[Parts]:
-    """Yield the places of prices at any depth; `named` if the name above `value` says so."""
+def _prices_in(value: Any, parts: Parts, told: bool | None) -> Iterator[tuple[Parts, bool | None]]:
+    """Yield the places of prices at any depth, each with a flag as `bare_numbers` does.
+
+    `told` is what the name above `value` says: True that it is a price, False that it may be one,
+    None neither.
+    """
     if isinstance(value, Mapping):
         if not _has_amount(map(readings_of, value)):
             for key, item in value.items():
-                yield from _prices_in(item, (*parts, key), named=_says_price(key))
+                if not _is_read_by_itself(key, item):
+                    yield from _prices_in(item, (*parts, key), _told_by(key, told))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from _prices_in(item, (*parts, index), named=named)
-    elif named and _is_number(value):
-        yield parts
+            yield from _prices_in(item, (*parts, index), told)
+    elif told is not None:
+        yield from _price(value, parts, told)
 
 
-def _says_price(name: str) -> bool:
-    return ends_in(name, _PRICES) or any(
-        not _SAY_AMOUNT.isdisjoint(words[-2:]) for words in readings_of(name)
-    )
+def _price(value: Any, parts: Parts, told: bool) -> Iterator[tuple[Parts, bool | None]]:
+    if _is_number(value):
+        yield parts, told
+    elif told and _says_number(value):
+        yield parts, None
+
+
+def _is_read_by_itself(name: str, value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and not _READ_BY_ITSELF.isdisjoint(readings_of(name))
+
+
+def _told_by(name: str, around: bool | None) -> bool | None:
+    """Return what a name inside one that told `around` says: `{"price": {"value": 5}}`."""
+    if any(map(_say_price, readings_of(name))) or (around and ends_in(name, _INSIDE)):
+        return True
+    return False if ends_in(name, _HOW_MANY) else None
+
+
+def _say_price(words: Words) -> bool:
+    if not words:
+        return False
+    if words[-1] in _CURRENCIES:
+        return not _BEFORE_CURRENCY.isdisjoint(words[:-1])
+    is_amount = not _SAY_AMOUNT.isdisjoint(words[-2:]) and words[-1] not in _MEASURES
+    return is_amount or words[-1] in _PRICES or words[-1].endswith(_RUN_TOGETHER)
 
 
 def _is_number(item: Any) -> bool:
     if isinstance(item, str):
         return len(item) <= _LONGEST_NUMBER and _NUMBER.fullmatch(item) is not None
     return isinstance(item, (int, float)) and not isinstance(item, bool)
+
+
+def _says_number(item: Any) -> bool:
+    is_short = isinstance(item, str) and len(item) <= _LONGEST_NUMBER
+    return is_short and _SAID.fullmatch(item.strip()) is not None
