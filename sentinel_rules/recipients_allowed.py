@@ -7,9 +7,9 @@ What it checks:
     must be one plain address with an ASCII local part, and its domain must be allowed. `date_to`
     and `period.from` are no recipients as long as no @ stands there, and the same is true of names
     that end in one of these and some of `address(es) addr(s) email(s) mail(s) list`, like `cc_list`
-    and `to_email_address`, of names like `mailto`, and of a `value` or an `email` beside a `name`
-    or `type` like `Bcc`. No text of one line, other than a `body`, `html` or `text`, holds a word
-    as the head of a mail has it (`=?utf-8?Q?...?=`).
+    and `to_email_address`, of names like `mailto` and `ccemail`, and of a `value` or an `email`
+    beside a `name` or `type` like `Bcc`. No text of one line, other than a `body`, `html` or
+    `text`, holds a word as the head of a mail has it (`=?utf-8?Q?...?=`).
 
 Why:
     A copy, a reply address or a header of one's own is as good a way out as the main recipient.
@@ -112,7 +112,7 @@ class RecipientsAllowed:
     """Every recipient is a plain address of an allowed domain."""
 
     id: ClassVar[str] = "recipients_allowed"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     timeless = True
     summary: ClassVar[str] = "Every recipient and sender is one plain address of an allowed domain."
 

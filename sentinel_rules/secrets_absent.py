@@ -74,7 +74,7 @@ class SecretsAbsent:
     """No credential in parameters or texts."""
 
     id: ClassVar[str] = "secrets_absent"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 

@@ -22,8 +22,7 @@ class Secret(NamedTuple):
 
 
 #: Every credential holds one of these, in its shape or in a name for which `secret_named` is True;
-#: a text without them needs no further search. Beyond ASCII, where more than two letters may be the
-#: same without case, every shape is searched for.
+#: other texts need no search. Beyond ASCII, where a letter may have more cases, all are searched.
 _MAY_HOLD: Final = compiled(
     "curl|mysql|mariadb|(?i:bearer|basic|sig=|signature=|identified|"
     "pass|kennwort|pw|secret|token|key|credential|authorization|cookie|jwt|otp|pin|cv[cv]|mnemonic|"
@@ -130,7 +129,8 @@ _CODES: Final = frozenset({"code", "codes", "phrase"})
 _CODE_OF: Final = frozenset("recovery otp seed mfa totp".split())
 #: Ends of a word that is several words in one, as in `SSHKEY`.
 _SECRET_ENDS: Final = (
-    *("password", "passwd", "passphrase", "secret", "refreshtoken", "csrftoken", "bottoken"),
+    *("password", "passwords", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort"),
+    *("secret", "secrets", "refreshtoken", "csrftoken", "bottoken", "bearertoken", "idtoken"),
     *(before + last for before in _KEY_WORDS for last in ("key", "keys", "token")),
     *(before + "pass" for before in _PASS_OF),
     *(before + last for before in _CODE_OF for last in _CODES),

@@ -54,7 +54,13 @@ _ADDRESSES: Final = frozenset("address addresses addr addrs email emails mail ma
 #: an @.
 _RUN_TOGETHER: Final = frozenset(
     "mailto sendto forwardto deliverto copyto rcptto ccs bccs senders replytos".split()
-)
+) | {
+    first + last
+    for first in "to cc bcc from sender recipient recipients replyto".split()
+    for last in _ADDRESSES
+}
+#: `to_e_mail`.
+_SKIPPED: Final = _ADDRESSES | {"e"}
 #: Lists of headers, `{"name": "Bcc", "value": "..."}`, and of recipients, `{"type": "bcc",
 #: "email": "..."}`, have a name in one of the first and a value in one of the second.
 _NAMES_BESIDE: Final = frozenset("name key field header type kind label".split())
@@ -190,7 +196,7 @@ def _said_by(key: str, parts: Parts, said: _Said) -> _Said:
 def _says_address(key: str) -> bool:
     """Return True for a name like `cc_list`, `to_email_address`, `senderAddress` or `mailto`."""
     return any(
-        says_recipient(next((word for word in reversed(words) if word not in _ADDRESSES), ""))
+        says_recipient(next((word for word in reversed(words) if word not in _SKIPPED), ""))
         or words[-1] in _RUN_TOGETHER
         for words in readings_of(key)
         if words

@@ -23,6 +23,8 @@ from tests.checking import found
             "to_addrs",
             "from_addr",
         ),
+        *("toaddress", "TOADDRS", "ccemail", "cclist", "recipientlist", "replytoaddress"),
+        *("to_e_mail", "bcc_e-mails", "ccEMail"),
         *("mailto", "sendto", "forwardto", "rcptto", "CCs", "bccs", "senders"),
     ],
 )
@@ -70,6 +72,8 @@ def test_D10_another_value_beside_a_name_is_no_recipient(field: dict[str, Any]) 
     assert found(mail(fields=[field])) == set()
 
 
-@pytest.mark.parametrize("name", ["mailing_list", "email", "price_list", "address", "list"])
+@pytest.mark.parametrize(
+    "name", ["mailing_list", "email", "e_mail", "price_list", "address", "list", "photoaddress"]
+)
 def test_D10_an_address_that_says_no_recipient_is_none(name: str) -> None:
     assert found(mail(**{name: EVE})) == set()

@@ -113,7 +113,8 @@ def test_hosts_and_paths_are_read_in_any_letter_case() -> None:
 @pytest.mark.parametrize(
     "name",
     "pASSWORD aPI_KEY aPIkEY tOKEN accesstoken SSHKEY signingkeys REFRESHTOKEN sessiontoken DBPASS "
-    "sshpassphrase RECOVERYCODE seedphrase".split(),
+    "sshpassphrase RECOVERYCODE seedphrase datenbankpasswort BENUTZERKENNWORT DBPWD userpasscode "
+    "clientsecrets mypasswords bearertoken".split(),
 )
 def test_a_name_says_secret_in_any_letter_case(name: str) -> None:
     assert secret_named(name)
