@@ -36,7 +36,8 @@ from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.folding import readings, runs_on, seen, strokes, uncased
 from lifecycle.text.markup import is_plain, leftover_escape, variants
 from lifecycle.text.patterns import BadPattern, compiled
-from lifecycle.text.values import Place, content_of, pieces_in, texts_of
+from lifecycle.text.pieces import pieces_in
+from lifecycle.text.values import Place, content_of, texts_of
 from lifecycle.verdict import Finding
 
 #: Digits and signs that may stand for a letter, and letters, as classes of a pattern.
@@ -133,7 +134,7 @@ class ProhibitedContent:
     """No prohibited phrase in any text, in any field."""
 
     id: ClassVar[str] = "prohibited_content"
-    version: ClassVar[int] = 10
+    version: ClassVar[int] = 11
     timeless = True
     summary: ClassVar[str] = "No prohibited phrase stands in any text, however it is disguised."
 

@@ -32,9 +32,6 @@ class Place(NamedTuple):
         return dotted(self.parts)
 
 
-#: Rich text has its pieces at most this deep inside the items of a list, lists counted as well.
-_DEEPEST_PIECE: Final = 6
-
 #: Below these the agent chooses the names of fields, so that a name counts as a text, too.
 _FREE: Final = (("parameters",), ("target", "constraints"))
 _PRECONDITIONS: Final = "preconditions"
@@ -93,38 +90,6 @@ def texts_in(content: Mapping[str, Any]) -> Iterator[Place]:
         lines = [item for item in container if isinstance(item, str)]
         if isinstance(container, list) and len(lines) > 1:
             yield Place(parts, " ".join(lines))
-
-
-def pieces_in(content: Mapping[str, Any]) -> Iterator[Place]:
-    """Yield the texts that stand in pieces in a list, joined as programs for rich text join them.
-
-    In `[{"text": "fi"}, {"text": "nal"}]` the texts in the same place of each item are joined; so
-    are items that are texts themselves. A link among them has its words in a list of its own, under
-    the name that its neighbours have theirs. The pieces bring their own blanks.
-    """
-    for parts, container in containers(dict(content)):
-        if not isinstance(container, list) or len(container) < 2:
-            continue
-        alike: dict[Parts, list[str]] = {}
-        named: dict[Parts, list[str]] = {}
-        for (_, *within), text in _pieces(container, ()):
-            names = tuple(step for step in within if isinstance(step, str))
-            if len(names) == len(within):
-                alike.setdefault(names, []).append(text)
-            is_item = not within or isinstance(within[-1], int)
-            named.setdefault(() if is_item else names[-1:], []).append(text)
-        ways = (*alike.values(), *(texts for name, texts in named.items() if name in alike))
-        joined = ("".join(texts) for texts in ways if len(texts) > 1)
-        yield from (Place(parts, text) for text in dict.fromkeys(joined))
-
-
-def _pieces(value: Any, parts: Parts) -> Iterator[tuple[Parts, str]]:
-    """Yield the texts at and below a value, each with its place."""
-    if isinstance(value, str):
-        yield parts, value
-    elif isinstance(value, (dict, list)) and len(parts) <= _DEEPEST_PIECE:
-        for step, inner in entries(value):
-            yield from _pieces(inner, (*parts, step))
 
 
 def texts_of(document: ProposalDocument) -> tuple[Place, ...]:

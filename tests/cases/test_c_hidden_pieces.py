@@ -154,6 +154,16 @@ def test_C08_a_filler_is_nothing_inside_a_word_and_a_blank_between_two() -> None
             {"runs": [{"text": "final "}, {"href": "/x", "children": [{"text": "warning"}]}]},
             "runs",
         ),
+        (
+            {
+                "runs": [
+                    {"type": "link", "children": [{"text": "fi"}]},
+                    {"type": "link", "children": [{"text": "nal warning"}]},
+                ]
+            },
+            "runs",
+        ),
+        ({"p": [{"tag": "b", "children": ["fi"]}, {"href": "/", "kids": ["nal warning"]}]}, "p"),
         ({"node": ["final ", {"tag": "b", "children": ["warning"]}, "!"]}, "node"),
         (
             {"ops": [{"insert": "f\u0456"}, {"insert": "n\u0430l"}, {"insert": "&nbsp;warning"}]},
@@ -176,6 +186,7 @@ def test_C09_a_text_that_stands_in_pieces_is_read_as_one(
         [{"name": "fi", "note": "nal warning"}, {"name": "x", "note": "y"}],
         [{"cells": ["fi"]}, {"cells": ["nal warning"]}],
         ["Final", {"name": "warning"}],
+        [{"type": "p", "runs": [{"text": "fi"}]}, {"type": "p", "runs": [{"text": "nal warning"}]}],
     ],
 )
 def test_C09_what_is_no_piece_of_the_same_text_makes_no_phrase(rows: list[Any]) -> None:
