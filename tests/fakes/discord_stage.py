@@ -61,6 +61,7 @@ class DiscordStage:
     toolbox: NotingToolbox = field(default_factory=NotingToolbox)
     ids: Any = field(default_factory=lambda: itertools.count(1))
     heartbeat_s: float = 60.0
+    guild: str = GUILD
     channel: str = CHANNEL
     roles: Mapping[str, int] = field(default_factory=lambda: {"approvers": int(APPROVERS_ROLE)})
 
@@ -76,7 +77,7 @@ class DiscordStage:
         settings = DiscordSettings(
             token=self.server.token,
             token_env="DISCORD_TOKEN",
-            guild=int(GUILD),
+            guild=int(self.guild),
             channel=int(self.channel),
             api_base=self.server.api_base,
             gateway=self.server.gateway_url,

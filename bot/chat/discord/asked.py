@@ -104,7 +104,8 @@ class Asked:
         stops = LISTENED in payload and _stops(payload) is not None
         ours = homes(str(self._settings.channel), payload, stops=stops)
         here = not ours.isdisjoint((payload["channel"], payload["parent"]))
-        return here and payload["guild"] == str(self._settings.guild)
+        moved = len(ours) > 1  # the channel of then may stand in another server
+        return here and (moved or payload["guild"] == str(self._settings.guild))
 
     # -- inside ---------------------------------------------------------------------------
 

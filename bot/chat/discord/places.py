@@ -33,7 +33,8 @@ class Places:
             return True
         if payload.get("parent"):
             return payload["parent"] in ours
-        if payload.get("guild", "") not in ("", str(self._rest.settings.guild)):
+        moved = len(ours) > 1  # the channel of then may stand in another server
+        if not moved and payload.get("guild", "") not in ("", str(self._rest.settings.guild)):
             return False
         if channel not in self._threads:
             try:

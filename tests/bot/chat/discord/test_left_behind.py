@@ -10,9 +10,19 @@ import pytest
 
 from lifecycle.ports import Transaction
 from tests.bot.chat.discord import cards
+from tests.bot.chat.discord.standing import state_of
 from tests.bot.chat.discord.test_nothing_lost import is_killed
 from tests.builders import MAIL, PROD
-from tests.fakes.discord_server.state import CHANNEL, OTHER_CHANNEL, Message
+from tests.fakes.discord_server.rest import thread_json
+from tests.fakes.discord_server.state import (
+    BOT,
+    CHANNEL,
+    FOREIGN_CHANNEL,
+    FOREIGN_GUILD,
+    GUILD,
+    OTHER_CHANNEL,
+    Message,
+)
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 
 
@@ -201,4 +211,38 @@ async def test_a_stop_that_was_taken_and_not_processed_counts_in_the_channel_tha
     gate.set()
     await begins_elsewhere(stage)
     await stage.reaches(proposal_id, "rolled_back")
+    assert await stage.audit("ignored") == []
+
+
+@pytest.mark.parametrize("how", ["form", "slash", "in a thread not told of"])
+async def test_a_stop_that_was_taken_and_not_processed_counts_in_the_server_that_was_configured(
+    stage: DiscordStage, how: str
+) -> None:
+    """The config names a channel of another server since: the stop was one in the wrong place, and
+    the mail left."""
+    for member in (BOT, ANA, BEN):
+        stage.server.state.join(member, guild=FOREIGN_GUILD)
+    proposal_id, card = await cards.in_window(stage)
+    gate = asyncio.Event()
+    held = stage.server.fails("GET", f"/members/{BEN}", gate=gate, times=None)
+    match how:
+        case "form":
+            stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
+        case "slash":
+            stage.server.runs(BEN, "reject", id=proposal_id, reason="wrong version")
+        case _:
+            thread = card.id
+            stage.server.state.add_channel(thread, GUILD, "why", **thread_json(thread, CHANNEL))
+            stage.server.says(BEN, f"!reject {proposal_id} wrong version", channel=thread)
+    await until(lambda: held.seen, "asked who ben is")
+    await is_killed(stage)
+    gate.set()
+    stage.guild, stage.channel = FOREIGN_GUILD, FOREIGN_CHANNEL
+    await stage.begins()
+
+    async def stopped() -> bool:
+        stage.clock.advance(1)  # it may have waited for the connection
+        return await state_of(stage, proposal_id) == "rolled_back"
+
+    await until(stopped, "stopped")
     assert await stage.audit("ignored") == []
