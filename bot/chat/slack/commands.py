@@ -36,6 +36,9 @@ log = logging.getLogger("signoff.slack")
 _TYPED: Final = frozenset({None, "file_share", "bot_message", "thread_broadcast"})
 _NAMED: Final = re.compile(r'"proposal_id"\s*:\s*"([A-Za-z0-9._-]{1,64})"')
 _TAKE_FILES: Final = frozenset({"propose", "evidence"})
+#: The key of a kept event for the user that the bot was when it was heard: by the next start the
+#: config may have another app.
+SPOKEN_TO: Final = "spoken_to"
 #: For so long after its command was heard a file is tried again that Slack fails to give out.
 _FETCHED_MS: Final = 300_000
 

@@ -27,7 +27,7 @@ from bot.chat.showing.aside import Asides
 from bot.chat.showing.delivery import Delivery
 from bot.chat.slack.accounts import SURFACE, is_named, turn_of, user_of
 from bot.chat.slack.checks import Me
-from bot.chat.slack.commands import Said, SlackCommands, said
+from bot.chat.slack.commands import SPOKEN_TO, Said, SlackCommands, said
 from bot.chat.slack.desk import Desk
 from bot.chat.slack.emoji import ms_of, reacted
 from bot.chat.slack.events import mentions_by_edit, number_of, place_of, shared, team_of
@@ -215,7 +215,7 @@ class Listening:
         given_ms = self._desk.web.clocks.ours(ms_of(event.get("event_ts")))
         told = {"kind": kind, "event": event, "team_id": body.get("team_id"), "event_id": event_id}
         heard_ms = given_or_heard(given_ms, self._desk.clock.now_ms())
-        told |= {USER: user_of(told), LISTENED: self._rest.id}
+        told |= {USER: user_of(told), LISTENED: self._rest.id, SPOKEN_TO: self._me.user}
         return told | {GIVEN_MS: given_ms, HEARD_MS: heard_ms}
 
     # -- after the acknowledgement --------------------------------------------------------
@@ -242,7 +242,7 @@ class Listening:
         await working[kind](event_id, payload)
 
     async def _said(self, event_id: str, payload: Payload) -> None:
-        heard = said(payload["event"], self._me.user)
+        heard = said(payload["event"], str(payload.get(SPOKEN_TO, self._me.user)))
         if heard is None:
             return
         user = heard.user or await self._desk.accounts.user_of_bot(heard.bot) or heard.bot
@@ -282,7 +282,8 @@ class Listening:
         team = str(changed.get("team") or payload.get("team_id") or "")
         sender = await self._speaking.sender(str(changed["user"]), team, event_id)
         await self._workflow.note_ignored("", sender, "duplicate_event")
-        heard = said({"channel": payload["event"].get("channel"), **changed}, self._me.user)
+        event = {"channel": payload["event"].get("channel"), **changed}
+        heard = said(event, str(payload.get(SPOKEN_TO, self._me.user)))
         if heard is not None:
             self._commands.edited(heard)
 

@@ -59,11 +59,15 @@ class Reacting:
     async def reacted(self, event_id: str, payload: Payload) -> None:
         """Process one emoji. Raises SurfaceFailed, StoreUnavailable: it is tried again."""
         heard = reacted(payload["event"])
-        if heard is None or await self._is_talk(heard):
-            return
+        if heard is not None:
+            await self._reacted(event_id, heard, payload)
+
+    async def _reacted(self, event_id: str, heard: Reacted, payload: Payload) -> None:
         # What stops, and what is taken off, waits a minute at most until Slack says whose it is.
         stops = not (heard.added and heard.signal is Signal.APPROVE)
         in_place = heard.channel in homes(self._rest.id, payload, stops=stops)
+        if await self._is_talk(heard, in_place=in_place):
+            return
         if in_place:
             await self._card_written(heard.message_ts)
         if not heard.added and not (in_place and await self._incoming.card(heard.message_ts)):
@@ -88,14 +92,13 @@ class Reacting:
         if heard.added:
             self._asides.begin(self._told(heard, reply), to=heard.user)
 
-    async def _is_talk(self, heard: Reacted) -> bool:
+    async def _is_talk(self, heard: Reacted, *, in_place: bool) -> bool:
         """Say whether the emoji is on no card of ours; a card is ours under whichever app.
 
         Slack names the author of whatever the bot posts, and of webhooks none.
         """
         if heard.author == self._me.user:
             return False
-        in_place = heard.channel == self._rest.id
         if in_place and await self._incoming.card(heard.message_ts) is not None:
             return False
         return await self._shared_card(heard) is None

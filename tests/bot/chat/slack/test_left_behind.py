@@ -11,14 +11,19 @@ from tests.bot.chat.slack import test_stops_unanswered as unanswered
 from tests.bot.chat.slack.counted import mention, state
 from tests.bot.chat.slack.windows import in_window
 from tests.builders import PROD
+from tests.fakes.slack_server.workspace import User
 from tests.slack_stage import OnSlack, eventually, on_slack
 
 ELSEWHERE = "C0ELSE"
 
 
 async def restarts_elsewhere(slack: OnSlack) -> None:
+    await restarts_in(slack, ELSEWHERE)
+
+
+async def restarts_in(slack: OnSlack, channel: str) -> None:
     assert slack.settings is not None
-    entry = slack.settings.entry.model_copy(update={"channel": ELSEWHERE})
+    entry = slack.settings.entry.model_copy(update={"channel": channel})
     slack.settings = replace(slack.settings, entry=entry)
     await slack.restarts()
 
@@ -121,6 +126,28 @@ async def test_a_stop_that_was_taken_and_not_processed_counts_in_the_channel_tha
         await slack.settles()
         assert await state(slack) == "rolled_back"
         assert await slack.codes() == []
+
+
+@pytest.mark.parametrize("channel", ["C0OPS", ELSEWHERE])
+@pytest.mark.parametrize("way", ["slash", "said", "form", "emoji"])
+async def test_a_stop_that_was_taken_and_not_processed_counts_if_the_config_names_another_app(
+    way: str, channel: str
+) -> None:
+    """What was said to the former one was said to nobody, and its cards were somebody else's: the
+    mail left."""
+    async with on_slack() as slack:
+        card = await unanswered.in_window(slack)
+        await slack.settles()
+        silent = slack.server.fails("users.info", "status", status=503, times=None)
+        await unanswered.stops(slack, card, way)
+        workspace = slack.server.workspace
+        workspace.users["UOTHER"] = User("UOTHER", is_bot=True, bot_id="BANOTHER")
+        workspace.bot_user = "UOTHER"
+        slack.server.fails("reactions.get", "error", error="channel_not_found", times=None)
+        await restarts_in(slack, channel)
+        silent.times = 0
+        await slack.settles()
+        assert await state(slack) == "rolled_back"
 
 
 async def test_an_approval_that_was_typed_in_the_channel_that_was_configured_is_typed_again() -> (

@@ -24,6 +24,8 @@ async def stops(slack: OnSlack, card: Message, way: str) -> None:
     before = len(slack.server.calls_of("users.info"))
     if way == "slash":
         await slack.server.slash("UBEN", ROLL_BACK)
+    elif way == "emoji":
+        await slack.server.reacts("UBEN", card.ts, "x")
     elif way == "said":
         await slack.server.says("UBEN", f"<@{slack.server.workspace.bot_user}> {ROLL_BACK}")
     else:
