@@ -34,6 +34,13 @@ _ENDS_AS: Final = {
 }
 
 
+def only_staged(called: Execution, told: Told) -> bool:
+    """Return True if nothing was done yet but staging, by the row and, as far as it tells, by the
+    trail. Less is asked before a stage is discarded, so what was done must not pass for one."""
+    done = told.call is not None and told.call.deferred is False
+    return called.stages(by_config=True) and not done
+
+
 def about_its_call(proposal: Proposal, told: Told) -> Iterator[str]:
     """Compare the execution with what the trail tells; skip what the trail leaves untold."""
     execution, begun = proposal.execution, told.begun

@@ -17,6 +17,7 @@ from lifecycle.agreeing.calls import (
     about_its_times,
     at_words,
     differs,
+    only_staged,
 )
 from lifecycle.agreeing.evidence import about_its_evidence
 from lifecycle.agreeing.retelling import retold
@@ -121,7 +122,7 @@ def handed_back_as_told(tx: Transaction, proposal: Proposal, called: Execution) 
     told = retold(trail)
     if told.call is None or trail[0].event.details.get("tool", proposal.tool) != proposal.tool:
         return False
-    if not (called.stages(by_config=True) or _asks_as_told(proposal, trail[0])):
+    if not (only_staged(called, told) or _asks_as_told(proposal, trail[0])):
         return False
     standing = digest_told(list(called.still_stands))
     return told.receipt in (digest_told(called.receipt), UNTOLD) and (

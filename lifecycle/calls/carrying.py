@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from lifecycle import permit as permits
+from lifecycle.agreeing.calls import only_staged
+from lifecycle.agreeing.retelling import retold
 from lifecycle.agreeing.rows import begun_with, handed_back_as_told
 from lifecycle.calls.calling import CallResult, call_tool
 from lifecycle.calls.claiming import Claim
@@ -182,10 +184,23 @@ class Carrier:
         try:
             return await self.world.read_until_answered(
                 f"taking {proposal.proposal_id} back",
-                lambda tx: handed_back_as_told(tx, proposal, called),
+                lambda tx: (
+                    handed_back_as_told(tx, proposal, called)
+                    and self._stays_here(tx, proposal, called)
+                ),
             )
         except (RowUnreadable, ValueError, TypeError, KeyError):
             return False
+
+    def _stays_here(self, tx: Transaction, proposal: Proposal, called: Execution) -> bool:
+        """Return True unless it would be taken back elsewhere by its config, which was not asked
+        since the row, and the row alone, says that nothing was done but staging."""
+        if not called.stages(by_config=True):
+            return True
+        if only_staged(called, retold(tx.audit.without_attempts(proposal.proposal_id))):
+            return True
+        tool = self.world.law.policy.tools.get(proposal.tool)
+        return tool is not None and begun_with(tx, proposal) in (call_print_of(tool), None)
 
     async def _config_objection(
         self, proposal: Proposal, called: Execution, token: str

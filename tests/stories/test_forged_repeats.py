@@ -150,3 +150,46 @@ async def test_nothing_is_taken_back_by_a_document_that_nobody_proposed(
     await on_disk.workflow.idle()
     assert on_disk.tool(STAGING).verbs() == ["execute", "roll_back"]
     assert (await on_disk.proposal(proposal_id)).state is State.ROLLED_BACK
+
+
+async def test_what_acted_at_once_is_not_taken_for_a_stage_because_its_row_says_so(
+    on_disk: World, forged: Any
+) -> None:
+    """A stage is discarded whatever the document says: it was handed one that nobody proposed."""
+    target = PROD["target"] | {"domain": "staging.shop.example"}
+    answer = await on_disk.submits(PROD, tool=STAGING, target=target)
+    proposal_id = answer.proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    forged(
+        "UPDATE proposals SET document = replace(document, 'v42', 'v41'), "
+        "rest = json_set(rest, '$.execution.deferred', json('true'))"
+    )
+
+    assert (await on_disk.rejects("ben", proposal_id)).done
+
+    stuck = await on_disk.proposal(proposal_id)
+    assert on_disk.tool(STAGING).verbs() == ["execute"]
+    assert (stuck.state, stuck.attention) == (State.EXECUTING, Attention.ROLLBACK_INCOMPLETE)
+    forged("UPDATE proposals SET document = replace(document, 'v41', 'v42')")
+    await on_disk.workflow.retry(proposal_id, on_disk.sender("ana"))
+    await on_disk.workflow.idle()
+    assert on_disk.tool(STAGING).verbs() == ["execute", "roll_back"]
+
+
+async def test_nor_is_it_taken_back_elsewhere_because_its_row_says_so(
+    on_disk: World, forged: Any
+) -> None:
+    """By its new config the tool would take back something else, and it was called."""
+    target = PROD["target"] | {"domain": "staging.shop.example"}
+    answer = await on_disk.submits(PROD, tool=STAGING, target=target)
+    proposal_id = answer.proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    tools = on_disk.workflow.policy.tools
+    other = replace(tools[STAGING], settings={"execute": ["deploy", "elsewhere"]})
+    await on_disk.adopts(tools=dict(tools) | {STAGING: other})
+    forged("UPDATE proposals SET rest = json_set(rest, '$.execution.deferred', json('true'))")
+
+    assert (await on_disk.rejects("ben", proposal_id)).done
+
+    assert on_disk.tool(STAGING).verbs() == ["execute"]
+    assert "changed the database" in (await on_disk.proposal(proposal_id)).attention_why
