@@ -22,7 +22,8 @@ from lifecycle.tier import Tier
 #: Refused for the moment: nothing is kept, so that the key stays free for this call or another.
 _LATER: Final = frozenset({"rate_limited", "too_many_open", "audit_unavailable", "rule_timeout"})
 
-#: What is said to whom the document that the door made of its call says nothing.
+#: The words of refusals that name a field of the document: the door made that one, and whoever
+#: calls has never seen it.
 _WORDS: Final = {
     "insufficient_justification": "Say in agent_reasoning, in "
     f"{MIN_JUSTIFICATION} characters or more, why this is needed, and ask under a new key."

@@ -67,7 +67,7 @@ class Provider:
     ) -> dict[str, Any]:
         """Return a call; a pending one is held for up to `wait_s` seconds, or to its deadline."""
         call = await self._own(asked_id, sender)
-        key, waiting = proposal_key(str(call.proposal_id)), self.door.waiting
+        key, waiting = proposal_key(call.proposal_id or ""), self.door.waiting
         # The mark is read first, so that a decision made after it ends the wait at once.
         at = await self.door.store.read(lambda tx: waiting.mark_of(tx, key))
         content = await self._shown(call)
