@@ -22,6 +22,14 @@ def is_replaced(stage: DiscordStage) -> None:
             lists[0][:] = [FORMER if user == BOT else user for user in lists[0]]
 
 
+async def begins_under_another(stage: DiscordStage) -> None:
+    """Restart the bot under another account."""
+    await stage.quiet()
+    await stage.ends()
+    is_replaced(stage)
+    await stage.begins()
+
+
 def boards(stage: DiscordStage) -> list[Message]:
     found = stage.server.state.messages[CHANNEL].values()
     return [m for m in found if "Kept current by" in str(m.data["embeds"])]
@@ -33,10 +41,7 @@ async def test_a_card_and_a_board_of_the_former_account_are_posted_anew(
     proposal_id = await stage.proposes(PROD, approval_class="dual")
     former = await stage.card(proposal_id)
     await until(lambda: boards(stage), "the board")
-    await stage.quiet()
-    await stage.ends()
-    is_replaced(stage)
-    await stage.begins()
+    await begins_under_another(stage)
     stage.server.reacts(ANA, former, TICK)
     await until(lambda: stage.server.cards(), "a card of the present account")
     card = await stage.card(proposal_id)
@@ -71,10 +76,7 @@ async def test_a_stop_that_nobody_heard_on_it_is_carried_out(stage: DiscordStage
 async def test_the_card_of_what_has_ended_is_tried_once(stage: DiscordStage) -> None:
     proposal_id = await stage.proposes(PROD)
     card = await stage.card(proposal_id)
-    await stage.quiet()
-    await stage.ends()
-    is_replaced(stage)
-    await stage.begins()
+    await begins_under_another(stage)
     stage.server.reacts(BEN, card, CROSS)
     await stage.reaches(proposal_id, "rejected")
     tried = f"/messages/{card.id}$"
@@ -91,10 +93,7 @@ async def test_a_check_mark_on_a_former_card_is_refused_and_told_although_someth
     """The card that counts was read, where it does not stand: it seemed to be taken off."""
     proposal_id = await stage.proposes(PROD, approval_class="dual")
     former = await stage.card(proposal_id)
-    await stage.quiet()
-    await stage.ends()
-    is_replaced(stage)
-    await stage.begins()
+    await begins_under_another(stage)
     stage.server.reacts(ANA, former, TICK)
     await until(lambda: stage.server.cards(), "a card of the present account")
     await stage.card(proposal_id)
