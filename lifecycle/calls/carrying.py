@@ -135,10 +135,10 @@ class Carrier:
         """Verify the permit right before the call; return what to call, or the result if nothing
         may."""
         refused = await self._objection(proposal, called, token)
+        if refused == _NOT_AS_TOLD:
+            return CallResult(Outcome.FAILED, explanation=refused)
         if refused is not None:
             return _not_called(called, refused)
-        if called.verb is Verb.ROLL_BACK and not await self._handed_back(proposal, called):
-            return CallResult(Outcome.FAILED, explanation=_NOT_AS_TOLD)
         try:
             tool_policy = self.world.law.policy.tools[proposal.tool]
             tool = self.world.toolbox.tool(proposal.tool)
@@ -161,6 +161,7 @@ class Carrier:
             refused = refused or self._permit_objection(proposal, called, token)
             refused = refused or await self._config_objection(proposal, called, token)
             refused = refused or await place_objection(self.world, proposal, called)
+            refused = refused or await self._told_objection(proposal, called)
             if self.world.law is law:
                 return refused
 
@@ -174,33 +175,28 @@ class Carrier:
         too_late = called.verb is Verb.EXECUTE and begun_for_ms > _CALLED_WITHIN_MS
         return _TOO_LATE if too_late else None
 
-    async def _handed_back(self, proposal: Proposal, called: Execution) -> bool:
-        """Return True if the trail tells of the receipt that the tool is handed back for a roll
-        back.
-
-        False if the trail cannot be read as it stands. A store that cannot be read for the moment
-        is asked again.
-        """
+    async def _told_objection(self, proposal: Proposal, called: Execution) -> str | None:
+        """Return in words that it would be taken back otherwise than the trail tells, or that this
+        cannot be read as it stands; else None. A store that fails for the moment is asked again."""
+        if called.verb is not Verb.ROLL_BACK:
+            return None
         try:
-            return await self.world.read_until_answered(
+            told = await self.world.read_until_answered(
                 f"taking {proposal.proposal_id} back",
-                lambda tx: (
-                    handed_back_as_told(tx, proposal, called)
-                    and self._stays_here(tx, proposal, called)
-                ),
+                lambda tx: self._goes_back_as_told(tx, proposal, called),
             )
         except (RowUnreadable, ValueError, TypeError, KeyError):
-            return False
+            told = False
+        return None if told else _NOT_AS_TOLD
 
-    def _stays_here(self, tx: Transaction, proposal: Proposal, called: Execution) -> bool:
-        """Return True unless it would be taken back elsewhere by its config, which was not asked
-        since the row, and the row alone, says that nothing was done but staging."""
-        if not called.stages(by_config=True):
-            return True
-        if only_staged(called, retold(tx.audit.without_attempts(proposal.proposal_id))):
-            return True
-        tool = self.world.law.policy.tools.get(proposal.tool)
-        return tool is not None and begun_with(tx, proposal) in (call_print_of(tool), None)
+    def _goes_back_as_told(self, tx: Transaction, proposal: Proposal, called: Execution) -> bool:
+        """Return True if the tool is handed back what the trail tells, and not elsewhere by its
+        config, which was not asked if the row says that nothing was done but staging."""
+        return handed_back_as_told(tx, proposal, called) and (
+            not called.stages(by_config=True)
+            or self._is_called_the_same(tx, proposal)
+            or only_staged(called, retold(tx.audit.without_attempts(proposal.proposal_id)))
+        )
 
     async def _config_objection(
         self, proposal: Proposal, called: Execution, token: str
@@ -225,12 +221,15 @@ class Carrier:
                 assert_never(called.verb)
 
     async def _called_the_same(self, proposal: Proposal) -> bool:
+        return await self.world.read_until_answered(
+            f"the next call for {proposal.proposal_id}",
+            lambda tx: self._is_called_the_same(tx, proposal),
+        )
+
+    def _is_called_the_same(self, tx: Transaction, proposal: Proposal) -> bool:
         """Return True if the config in force calls the tool as when this began, or as when a person
         had it called again; also where an older version began it, and did not tell how."""
-        began = await self.world.read_until_answered(
-            f"the next call for {proposal.proposal_id}", lambda tx: begun_with(tx, proposal)
-        )
-        tool = self.world.law.policy.tools.get(proposal.tool)
+        began, tool = begun_with(tx, proposal), self.world.law.policy.tools.get(proposal.tool)
         return began is None or (tool is not None and call_print_of(tool) == began)
 
     def _policy_of(self, permit: permits.Permit, called: Execution) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lifecycle.moment import rfc3339
+from lifecycle.proposal import Attention
 from lifecycle.state import State
-from tests.builders import PROD
+from tests.builders import MAIL, PROD
 from tests.fakes.clock import FakeClock
 from tests.stories.forging import problems
 from tests.stories.permits import begun_after, permitted
@@ -95,3 +97,59 @@ async def test_a_refusal_binds_although_another_version_read_the_likeness_otherw
     forged("UPDATE proposals SET likeness_digest = 'sha256:read by another version'")
 
     assert (await on_disk.submits(PROD)).reason == "previously_rejected"
+
+
+SEND, STAGING = "send-email", "staging-deploy"
+ON_STAGING = PROD["target"] | {"domain": "staging.shop.example"}
+
+
+async def is_called_otherwise(world: World, tool: str) -> None:
+    tools = world.workflow.policy.tools
+    other = replace(tools[tool], settings={"execute": ["called", "elsewhere"]})
+    await world.adopts(tools=dict(tools) | {tool: other})
+
+
+async def test_a_stage_of_which_nothing_tells_that_it_is_one_is_discarded_by_a_new_config(
+    on_disk: World, forged: Any
+) -> None:
+    proposal_id = (await on_disk.submits(MAIL)).proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    forged("UPDATE audit SET details = json_remove(details, '$.deferred')")
+    forged("UPDATE proposals SET rest = json_remove(rest, '$.execution.deferred')")
+    await is_called_otherwise(on_disk, SEND)
+
+    assert (await on_disk.rejects("ben", proposal_id)).done
+
+    assert (await on_disk.proposal(proposal_id)).state is State.ROLLED_BACK
+    assert on_disk.tool(SEND).verbs() == ["execute", "roll_back"]
+
+
+async def test_what_acted_at_once_by_its_row_alone_is_taken_back_by_no_other_document(
+    on_disk: World, forged: Any
+) -> None:
+    proposal_id = (await on_disk.submits(PROD, tool=STAGING, target=ON_STAGING)).proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    forged("UPDATE audit SET details = json_remove(details, '$.deferred')")
+    forged("UPDATE proposals SET document = replace(document, 'v42', 'v41')")
+
+    assert (await on_disk.rejects("ben", proposal_id)).done
+
+    assert (await on_disk.proposal(proposal_id)).attention is Attention.ROLLBACK_INCOMPLETE
+    assert on_disk.tool(STAGING).verbs() == ["execute"]
+
+
+@pytest.mark.parametrize("row", ["false", "true"])
+async def test_what_began_before_the_trail_told_how_it_was_called_is_taken_back_by_a_new_config(
+    on_disk: World, forged: Any, row: str
+) -> None:
+    """Whatever somebody wrote into its row of whether it is a stage."""
+    proposal_id = (await on_disk.submits(PROD, tool=STAGING, target=ON_STAGING)).proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    forged("UPDATE audit SET details = json_remove(details, '$.call')")
+    forged(f"UPDATE proposals SET rest = json_set(rest, '$.execution.deferred', json('{row}'))")
+    await is_called_otherwise(on_disk, STAGING)
+
+    assert (await on_disk.rejects("ben", proposal_id)).done
+
+    assert (await on_disk.proposal(proposal_id)).state is State.ROLLED_BACK
+    assert on_disk.tool(STAGING).verbs() == ["execute", "roll_back"]

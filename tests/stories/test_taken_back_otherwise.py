@@ -196,3 +196,30 @@ async def test_what_was_approved_with_a_window_is_not_done_anew_by_a_tool_that_t
     await world.workflow.idle()
     assert tool.verbs() == ["execute", "execute"]
     assert await problems(world) == []
+
+
+@pytest.mark.parametrize("reads", [1, 2])
+async def test_nothing_is_taken_back_by_a_config_that_comes_while_the_trail_is_read(
+    deployed: World, monkeypatch: pytest.MonkeyPatch, reads: int
+) -> None:
+    """After the last reading nobody asked it: it took back something else."""
+    world, read_of_store, left = deployed.workflow.world, deployed.store.read, reads
+    policy = world.law.policy
+    tools = policy.tools | {TOOL: replace(policy.tools[TOOL], **ELSEWHERE)}
+    new = replace(world.law, policy=replace(policy, digest="pol1_" + "b" * 64, tools=tools))
+
+    async def read(view: Any) -> Any:
+        nonlocal left
+        found = await read_of_store(view)
+        trail = await read_of_store(lambda tx: tx.audit.of("p1"))
+        if left and any(each.event.kind == "roll_back_claimed" for each in trail):
+            left -= 1
+            world.law = world.law if left else new
+        return found
+
+    monkeypatch.setattr(deployed.store, "read", read)
+    assert (await deployed.rejects("ben", "p1")).done
+
+    held = await deployed.proposal("p1")
+    assert (held.state, held.attention) == (State.EXECUTING, Attention.ROLLBACK_INCOMPLETE)
+    assert deployed.tool(TOOL).verbs() == ["execute"]
