@@ -131,8 +131,7 @@ def read_amounts(
         beside = _walk(constraints, ("target", "constraints"), None, read)
         if beside != read.total:
             _add(read.total, beside)
-    bare = dict.fromkeys(read.bare)  # a list in a list is read twice
-    read.bare = list(bare)
+    bare = set(read.bare)
     read.loose = [each for each in dict.fromkeys(read.loose) if each not in bare]
     return read
 

@@ -39,7 +39,7 @@ _BEFORE_CURRENCY: Final = _PRICES | _PERHAPS_PRICES | _HOW_MANY | _SAY_AMOUNT
 #: Of these the list that stands there is read by itself.
 _READ_BY_ITSELF: Final = frozenset({("items",), ("amounts",)})
 #: A price as people write it, which is money to a tool that pays: `20000 USD`, `EUR 20.00`, `20k`.
-_CODE: Final = f"(?i:{'|'.join(sorted(_CURRENCIES, reverse=True))})"
+_CODE: Final = f"(?i:{'|'.join(sorted(_CURRENCIES))})"
 _SAID: Final = re.compile(
     rf"(?:{_CODE}\W{{0,3}})?[+\-(]?\W{{0,3}}\d[\d.,'\s_]*+[kKmM]?\W{{0,3}}(?:{_CODE}\W{{0,3}})?"
 )
@@ -135,7 +135,7 @@ def _prices_in(value: Any, parts: Parts, told: bool | None) -> Iterator[tuple[Pa
 def _price(value: Any, parts: Parts, told: bool) -> Iterator[tuple[Parts, bool | None]]:
     if _is_number(value):
         yield parts, told
-    elif told and _says_number(value):
+    elif _says_number(value):
         yield parts, None
 
 
@@ -166,5 +166,4 @@ def _is_number(item: Any) -> bool:
 
 
 def _says_number(item: Any) -> bool:
-    is_short = isinstance(item, str) and len(item) <= _LONGEST_NUMBER
-    return is_short and _SAID.fullmatch(item.strip()) is not None
+    return isinstance(item, str) and _SAID.fullmatch(item.strip()) is not None

@@ -80,7 +80,7 @@ def variants(text: str) -> tuple[str, ...]:
     found += tuple(map(_without_blocks, found))
     found += tuple(way for each in found for way in turned(each))
     found += tuple(map(without_brackets, found))
-    found += tuple(each.replace(_LONG_S, "f") for each in found if _LONG_S in each)
+    found += tuple(each.replace(_LONG_S, "f") for each in found)
     return tuple(dict.fromkeys((*found, *map(with_blanks, found))))
 
 

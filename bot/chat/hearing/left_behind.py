@@ -46,8 +46,8 @@ def placed_in(card: Card, posted: Posted | None) -> Card:
 def homes(channel: str, kept: Mapping[str, Any], *, stops: bool) -> frozenset[str]:
     """Return the channels in which a kept event counts: the one that is configured (`channel`), and
     for a stop also the one that was when it was heard. Nobody repeats what was taken."""
-    listened = kept.get(LISTENED) if stops else None
-    return frozenset({channel, channel if listened is None else str(listened)})
+    listened = kept.get(LISTENED, channel) if stops else channel
+    return frozenset({channel, str(listened)})
 
 
 def left_in(card: Card, channel: str) -> str | None:
