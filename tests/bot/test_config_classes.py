@@ -57,6 +57,21 @@ def test_a_class_that_fails_as_it_is_asked_what_it_can_do_is_a_mistake_with_its_
         load_config(path)
 
 
+def test_a_class_without_a_signature_is_asked_for_no_options(write_config) -> None:
+    path = _with_a_class(write_config, "unsigned", "class Tool:\n    __signature__ = 7\n")
+
+    assert not load_config(path).policy.tools["own"].reversible
+
+
+def test_options_that_a_class_does_not_take_are_a_mistake_in_the_options(write_config) -> None:
+    code = "class Tool:\n    def __init__(self, host):\n        self.host = host\n"
+    path = _with_a_class(write_config, "takes_a_host", code)
+
+    with pytest.raises(ConfigInvalid, match=r"tools\.own\.options") as caught:
+        load_config(path)
+    assert "cannot be asked" not in str(caught.value)
+
+
 def test_a_class_that_fails_as_it_is_asked_for_a_note_has_none(write_config) -> None:
     path = _with_a_class_that_computes(write_config, "commit")
 
@@ -64,8 +79,11 @@ def test_a_class_that_fails_as_it_is_asked_for_a_note_has_none(write_config) -> 
 
 
 def _with_a_class_that_computes(write_config, part: str) -> Path:
-    module = f"computes_{part.strip('_')}"
+    return _with_a_class(write_config, f"computes_{part.strip('_')}", ASKED.format(part=part))
+
+
+def _with_a_class(write_config, module: str, code: str) -> Path:
     tool = f"own: {{tier: CONFIRM, action_type: read, kind: python, class: '{module}:Tool'}}"
     path: Path = write_config(("tools:\n", f"tools:\n  {tool}\n"))
-    path.with_name(f"{module}.py").write_text(ASKED.format(part=part))
+    path.with_name(f"{module}.py").write_text(code)
     return path

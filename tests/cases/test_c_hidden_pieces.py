@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lifecycle.text.hypertext import renderings
+from lifecycle.text.pieces import pieces_in
 from lifecycle.text.undressed import undressed
 from tests.builders import MAIL, a_document
 from tests.checking import found, sentinel_with
@@ -164,6 +165,8 @@ def test_C08_a_filler_is_nothing_inside_a_word_and_a_blank_between_two() -> None
             "runs",
         ),
         ({"p": [{"tag": "b", "children": ["fi"]}, {"href": "/", "kids": ["nal warning"]}]}, "p"),
+        ({"p": [{"text": "fi"}, {"kind": 1, "kids": [{"text": "nal warning"}]}]}, "p"),
+        ({"p": [{"href": "/", "kids": ["fi"]}, {"href": "/", "kids": ["nal warning"]}]}, "p"),
         ({"node": ["final ", {"tag": "b", "children": ["warning"]}, "!"]}, "node"),
         (
             {"ops": [{"insert": "f\u0456"}, {"insert": "n\u0430l"}, {"insert": "&nbsp;warning"}]},
@@ -191,6 +194,19 @@ def test_C09_a_text_that_stands_in_pieces_is_read_as_one(
 )
 def test_C09_what_is_no_piece_of_the_same_text_makes_no_phrase(rows: list[Any]) -> None:
     assert found(a_document(MAIL, parameters={"rows": rows})) == set()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"url": "/x", "a": {"text": "fi"}, "b": {"text": "nal warning"}}],
+        [{"text": "fi"}, {"title": "nal warning"}],
+        [{"a": {"a": {"a": {"a": {"a": {"a": {"text": "fi"}}}}}}}] * 2,
+        [{"type": ["b"], "children": ["fi"]}, {"tag": {}, "children": ["nal warning"]}],
+    ],
+)
+def test_C09_what_stands_alone_or_too_deep_is_put_together_with_nothing(rows: list[Any]) -> None:
+    assert list(pieces_in({"rows": rows})) == []
 
 
 def test_C09_a_phrase_that_one_piece_holds_is_told_where_it_stands() -> None:

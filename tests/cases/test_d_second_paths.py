@@ -14,7 +14,7 @@ from tests.checking import found
     [
         *(" /etc/passwd", ",/etc", "; ../x", ":/etc", "|~/x", " ~root/x", ", .."),
         *(" /.ssh/id", " //etc", ",/", " /", ",/ x", ">/etc/x", "&/etc", " ~root", ",~", " ~+/x"),
-        *(' "/etc/x"', " '../x'", ",..,b", ";..;b", ",file:///etc/passwd", " ~root x"),
+        *(' "/etc/x"', " '../x'", ",..,b", ";..;b", ",file:///etc/passwd", " ~root x", "|/ x"),
     ],
 )
 def test_D08_a_second_path_hides_behind_no_first_one(name: str, behind: str) -> None:

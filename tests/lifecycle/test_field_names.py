@@ -103,6 +103,10 @@ def test_the_end_of_a_time_is_a_recipient_only_where_an_address_stands(
     assert [place.path for place in found] == paths
 
 
+def test_a_name_without_a_word_names_no_recipient() -> None:
+    assert list(recipients_in({"parameters": {"-": "ana@b.example"}})) == []
+
+
 def test_hosts_and_paths_are_read_in_any_letter_case() -> None:
     assert [place.path for place in named_in({"hOST": "x"}, frozenset({"host"}))] == [
         "parameters.hOST"
@@ -118,6 +122,11 @@ def test_hosts_and_paths_are_read_in_any_letter_case() -> None:
 )
 def test_a_name_says_secret_in_any_letter_case(name: str) -> None:
     assert secret_named(name)
+
+
+@pytest.mark.parametrize("name", ["search_phrase", "last_word", "phrase"])
+def test_words_and_phrases_that_are_not_for_passing_are_no_secret(name: str) -> None:
+    assert not secret_named(name)
 
 
 @pytest.mark.parametrize("name", ["sUBJECT", "bcC", "fILENAME", "aMOUNT"])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lifecycle.clockwork.restored import bring_back
+from lifecycle.verdicts.fingerprints import POLICY_FLAG, digest_in_force
 from tests.builders import MAIL, PROD
 from tests.stories.forging import problems, refused
 from tests.stories.resting_on_evidence import CONDITION, SEND
@@ -71,3 +72,14 @@ async def test_nothing_begins_whose_evidence_was_untied_from_it(world: World, fo
     await world.workflow.thaw(world.sender("ana"))
 
     await refused(world, "p1", SEND)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"), [("\udce4", "?"), ("a" * 9_000, "a" * 2_000), (7, "")]
+)
+async def test_the_digest_of_the_policy_in_force_fits_the_trail_whatever_somebody_wrote(
+    world: World, written: object, told: str
+) -> None:
+    await world.store.write(lambda tx: tx.flags.put(POLICY_FLAG, written))
+
+    assert await world.store.read(digest_in_force) == told

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from lifecycle.agreeing.calls import _about_its_cause
+from lifecycle.agreeing.told import APPROVED_EARLY, UNTOLD
+from lifecycle.people.settling import too_early
 from lifecycle.policy import ActionType, Policy
 from lifecycle.ports import ToolDoubtful
-from lifecycle.proposal import Attention
+from lifecycle.proposal import ActorKind, Attention, Cause, Identity, Verb
 from lifecycle.state import State
-from lifecycle.tier import Tier
+from lifecycle.tier import Puller, Tier
 from tests.builders import MAIL, PROD, a_policy, a_tool
 from tests.fakes.tools import answering, raising, waiting_for
 from tests.stage import staged
@@ -95,6 +98,15 @@ async def test_a_mail_is_not_sent_after_a_window_whose_length_somebody_wrote(
     await on_disk.passes(seconds=5)
 
     assert on_disk.tool(SEND).verbs() == ["execute"]
+
+
+@pytest.mark.parametrize(("person", "told"), [("ana", 0), ("ben", 1)])
+def test_a_window_ends_early_only_for_somebody_whose_approval_the_trail_tells(
+    person: str, told: int
+) -> None:
+    cause = Cause(Identity(ActorKind.PERSON, person), Puller.PERSON, APPROVED_EARLY, "")
+
+    assert len(list(_about_its_cause(cause, UNTOLD, {"ana"}))) == told
 
 
 #: What somebody makes of why a commit was due in a copy that was brought back.
@@ -193,3 +205,18 @@ async def test_nor_is_it_taken_back_elsewhere_because_its_row_says_so(
 
     assert on_disk.tool(STAGING).verbs() == ["execute"]
     assert "changed the database" in (await on_disk.proposal(proposal_id)).attention_why
+
+
+async def test_a_commit_awaits_its_window_unless_somebody_closed_it_or_there_is_none(
+    on_disk: World,
+) -> None:
+    proposal_id = (await on_disk.submits(MAIL)).proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    execution = (await on_disk.proposal(proposal_id)).execution
+    assert execution is not None
+    ana = Cause(Identity(ActorKind.PERSON, "ana"), Puller.PERSON, APPROVED_EARLY, "")
+    commit, moment = replace(execution, verb=Verb.COMMIT), on_disk.workflow.world.moment()
+
+    assert too_early(moment, commit)
+    assert not too_early(moment, replace(commit, cause=ana))
+    assert not too_early(moment, replace(commit, window_opens_at_ms=None))

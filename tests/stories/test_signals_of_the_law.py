@@ -34,11 +34,14 @@ async def test_a_decision_on_an_old_card_is_none(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("heard_s_ago", "approves", "code"),
-    [(30, False, None), (10, False, "stale_card"), (30, True, "stale_card")],
+    ("heard_s_ago", "read_s_ago", "approves", "code"),
+    [
+        *((30, 30, False, None), (30, 10, False, None), (30, 30, True, "stale_card")),
+        *((20, 20, False, "stale_card"), (10, 10, False, "stale_card")),
+    ],
 )
 async def test_a_stop_counts_on_the_card_that_stood_when_it_was_heard(
-    world: World, heard_s_ago: int, approves: bool, code: str | None
+    world: World, heard_s_ago: int, read_s_ago: int, approves: bool, code: str | None
 ) -> None:
     """It waited until its platform said who gave it, its card was deleted meanwhile, and nobody
     finds what stood there: it was lost as one on an old card."""
@@ -49,9 +52,9 @@ async def test_a_stop_counts_on_the_card_that_stood_when_it_was_heard(
     anew = replace(card, message_ids=ids, posted_at_ms=now_ms - 20_000)
     await world.store.write(lambda tx: tx.cards.put(anew))
 
-    heard_ms = now_ms - heard_s_ago * 1000
-    place = CardPlace("terminal", card.message_ids[-1], card.shown_version, heard_ms)
-    ben = replace(world.sender("ben"), heard_at_ms=heard_ms)
+    read_ms = now_ms - read_s_ago * 1000
+    place = CardPlace("terminal", card.message_ids[-1], card.shown_version, read_ms)
+    ben = replace(world.sender("ben"), heard_at_ms=now_ms - heard_s_ago * 1000)
     act = world.workflow.approve if approves else world.workflow.reject
     assert (await act(proposal_id, ben, card=place)).code == code
 

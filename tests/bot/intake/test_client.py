@@ -16,6 +16,7 @@ from bot.client import (
     SignoffUnreachable,
     governed,
 )
+from bot.client.errors import address
 from tests.bot.intake.conftest import Outside
 from tests.bot.intake.refunding import TARGET, a_refund, decided
 from tests.builders import PROD, REFUND, a_document
@@ -127,6 +128,10 @@ def test_a_password_in_an_address_is_neither_sent_in_place_of_the_token_nor_told
     with pytest.raises(SignoffUnreachable, match="no user and password") as caught:
         Signoff(url, "x")
     assert "hunter2" not in str(caught.value)
+
+
+def test_an_at_sign_in_the_path_of_an_address_is_no_password() -> None:
+    assert address("http://127.0.0.1:9/@bots/") == "http://127.0.0.1:9/@bots"
 
 
 @pytest.mark.parametrize("token", ["t\u00f6ken-of-leila", "a\nb", "\udce4"])

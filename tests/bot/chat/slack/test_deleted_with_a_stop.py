@@ -6,7 +6,11 @@ import asyncio
 
 import pytest
 
+from bot.chat.hearing.found import Found
+from bot.chat.surface import CardGone, SurfaceFailed
+from tests.bot.chat.slack.counted import counting
 from tests.bot.chat.slack.test_stops_unanswered import in_window, stopped_after, stops
+from tests.bot.chat.slack.test_taken_off_unanswered import anas_tick
 from tests.builders import PROD
 from tests.fakes.slack_server.workspace import Message
 from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
@@ -114,3 +118,49 @@ async def test_a_stop_that_is_found_waits_a_minute_at_most_until_slack_says_who_
         await eventually_async(lambda: is_rejected(slack), "stopped")
         passes.set()
         await reading
+
+
+async def found_by(slack: OnSlack) -> Found:
+    card = await slack.world.store.read(lambda tx: tx.cards.get("p1", "slack"))
+    listening = slack.surface.listening
+    assert card is not None
+    assert listening is not None
+    return await listening.reactions.found(card)
+
+
+@pytest.mark.parametrize(("other", "windowed"), [("_SAID_S", False), ("_SAID_BEFORE_S", True)])
+async def test_slack_has_seconds_to_say_who_stands_on_a_card_in_its_window_and_a_minute_before(
+    monkeypatch: pytest.MonkeyPatch, other: str, windowed: bool
+) -> None:
+    async with on_slack() as slack:
+        card = await (in_window(slack) if windowed else slack.proposes(PROD, proposal_id="p1"))
+        await slack.settles()
+        slack.server.workspace.users["UBEN"].deleted = True
+        await slack.server.reacts("UBEN", card.ts, "x", heard=False)
+        monkeypatch.setattr(f"bot.chat.slack.reactions.{other}", 0.0)
+
+        assert [each.id for each in (await found_by(slack)).stopping] == [None]
+
+
+async def test_slack_that_does_not_say_who_one_is_is_not_asked_about_the_next() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, proposal_id="p1")
+        await slack.settles()
+        for user in ("UANA", "UBEN"):
+            await slack.server.reacts(user, card.ts, heard=False)
+        slack.server.fails("users.info", "error", error="fatal_error", times=None)
+        before = len(slack.server.calls_of("users.info"))
+
+        with pytest.raises(SurfaceFailed):
+            await found_by(slack)
+
+        assert len(slack.server.calls_of("users.info")) == before + 1
+
+
+async def test_a_card_that_goes_before_it_is_read_takes_no_approval_back() -> None:
+    async with on_slack() as slack:
+        card = await anas_tick(slack)
+        slack.server.workspace.messages.remove(card)
+        with pytest.raises(CardGone):
+            await found_by(slack)
+        assert await counting(slack) == ["ana"]

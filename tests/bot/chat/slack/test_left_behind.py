@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from bot.chat.hearing.kept_events import KeptEvents
+from lifecycle.ports import Transaction
 from tests.bot.chat.slack import test_stops_unanswered as unanswered
 from tests.bot.chat.slack.counted import mention, state
 from tests.bot.chat.slack.windows import in_window
@@ -150,6 +152,20 @@ async def test_a_stop_that_was_taken_and_not_processed_counts_if_the_config_name
         assert await state(slack) == "rolled_back"
 
 
+async def test_an_approval_by_emoji_in_the_channel_that_was_configured_is_given_again() -> None:
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, proposal_id="p1")
+        await slack.settles()
+        silent = slack.server.fails("users.info", "status", status=503, times=None)
+        before = len(slack.server.calls_of("users.info"))
+        await slack.server.reacts("UANA", card.ts)
+        await eventually(lambda: len(slack.server.calls_of("users.info")) > before, "asked")
+        await restarts_elsewhere(slack)
+        silent.times = 0
+        await slack.settles()
+        assert await state(slack) == "sentinel_approved"
+
+
 async def test_an_approval_that_was_typed_in_the_channel_that_was_configured_is_typed_again() -> (
     None
 ):
@@ -164,3 +180,27 @@ async def test_an_approval_that_was_typed_in_the_channel_that_was_configured_is_
         silent.times = 0
         await slack.settles()
         assert (await state(slack), await slack.codes()) == ("sentinel_approved", ["wrong_place"])
+
+
+@pytest.mark.parametrize("without", [{"spoken_to"}, {"spoken_to", "listened"}])
+async def test_a_stop_that_an_older_version_took_is_carried_out(without: set[str]) -> None:
+    """It did not keep to which app, in which configured channel, it was said."""
+    async with on_slack() as slack:
+        card = await unanswered.in_window(slack)
+        await slack.settles()
+        silent = slack.server.fails("users.info", "status", status=503, times=None)
+        await unanswered.stops(slack, card, "said")
+        kept = KeptEvents("slack", slack.world.workflow.world.ring)
+
+        def older(tx: Transaction) -> None:
+            [(event_id, each)] = kept.all(tx).items()
+            assert without <= each.payload.keys()
+            left = {key: value for key, value in each.payload.items() if key not in without}
+            kept.put(tx, event_id, each.lane, left)
+
+        await slack.closes()
+        await slack.world.store.write(older)
+        await restarts_in(slack, "C0OPS")
+        silent.times = 0
+        await slack.settles()
+        assert await state(slack) == "rolled_back"
