@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.fakes.discord_server.state import Message
-from tests.fakes.discord_stage import ANA, CROSS, TICK, DiscordStage, until
+from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
 
 A_WHILE_S = 181
 
@@ -33,3 +33,16 @@ async def read_again(stage: DiscordStage) -> None:
     stage.surface.hearing.alive()
     await stage.keeps_house()
     await stage.quiet()
+
+
+def ben_stops(stage: DiscordStage, proposal_id: str, card: Message, how: str) -> None:
+    """Let ben stop it: by a form, a slash command, an emoji or, by any other name, in words."""
+    match how:
+        case "form":
+            stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
+        case "slash":
+            stage.server.runs(BEN, "reject", id=proposal_id, reason="wrong version")
+        case "emoji":
+            stage.server.reacts(BEN, card, CROSS)
+        case _:
+            stage.server.says(BEN, f"!reject {proposal_id} wrong version")

@@ -196,16 +196,11 @@ async def test_a_stop_that_was_taken_and_not_processed_counts_in_the_channel_tha
     proposal_id, card = await cards.in_window(stage)
     gate = asyncio.Event()
     held = stage.server.fails("GET", f"/members/{BEN}", gate=gate, times=None)
-    match how:
-        case "form":
-            stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
-        case "slash":
-            stage.server.runs(BEN, "reject", id=proposal_id, reason="wrong version")
-        case "message":
-            stage.server.says(BEN, f"!reject {proposal_id} wrong version")
-        case _:
-            thread = stage.server.opens_thread(card, "why")
-            stage.server.says(BEN, f"!reject {proposal_id} wrong version", channel=thread)
+    if how == "in a thread":
+        thread = stage.server.opens_thread(card, "why")
+        stage.server.says(BEN, f"!reject {proposal_id} wrong version", channel=thread)
+    else:
+        cards.ben_stops(stage, proposal_id, card, how)
     await until(lambda: held.seen, "asked who ben is")
     await is_killed(stage)
     gate.set()
@@ -225,15 +220,12 @@ async def test_a_stop_that_was_taken_and_not_processed_counts_in_the_server_that
     proposal_id, card = await cards.in_window(stage)
     gate = asyncio.Event()
     held = stage.server.fails("GET", f"/members/{BEN}", gate=gate, times=None)
-    match how:
-        case "form":
-            stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
-        case "slash":
-            stage.server.runs(BEN, "reject", id=proposal_id, reason="wrong version")
-        case _:
-            thread = card.id
-            stage.server.state.add_channel(thread, GUILD, "why", **thread_json(thread, CHANNEL))
-            stage.server.says(BEN, f"!reject {proposal_id} wrong version", channel=thread)
+    if how == "in a thread not told of":
+        thread = card.id
+        stage.server.state.add_channel(thread, GUILD, "why", **thread_json(thread, CHANNEL))
+        stage.server.says(BEN, f"!reject {proposal_id} wrong version", channel=thread)
+    else:
+        cards.ben_stops(stage, proposal_id, card, how)
     await until(lambda: held.seen, "asked who ben is")
     await is_killed(stage)
     gate.set()

@@ -10,12 +10,12 @@ import pytest
 
 from lifecycle.announcing import announce
 from lifecycle.ports import StoreUnavailable
-from tests.bot.chat.discord.cards import in_window, seeded
+from tests.bot.chat.discord.cards import ben_stops, in_window, seeded
 from tests.bot.chat.discord.standing import SEND, WINDOW_S, newest, state_of
 from tests.builders import PROD, a_document
 from tests.fakes.discord_server.rest import thread_json
 from tests.fakes.discord_server.state import CHANNEL, GUILD
-from tests.fakes.discord_stage import ANA, BEN, CROSS, LEILA, DiscordStage, until
+from tests.fakes.discord_stage import ANA, BEN, LEILA, DiscordStage, until
 
 LONGEST_MESSAGE = 2_000
 
@@ -56,15 +56,7 @@ async def test_a_stop_that_a_former_process_heard_in_time_decides_over_the_deadl
     stage.clock.set((await stage.proposal(proposal_id)).deadline_ms - 1)
     gate = asyncio.Event()
     held = stage.server.fails("GET", f"/members/{BEN}", gate=gate, times=None)
-    match how:
-        case "form":
-            stage.server.submits(BEN, f"signoff:reason:{card.id}", card, text="wrong version")
-        case "slash":
-            stage.server.runs(BEN, "reject", id=proposal_id, reason="wrong version")
-        case "emoji":
-            stage.server.reacts(BEN, card, CROSS)
-        case _:
-            stage.server.says(BEN, f"!reject {proposal_id} wrong version")
+    ben_stops(stage, proposal_id, card, how)
     await until(lambda: held.seen, "asked who ben is")
     await is_killed(stage)
     stage.clock.advance(1)
