@@ -138,6 +138,14 @@ async def test_whoever_writes_why_a_commit_is_due_ends_no_window(
     assert on_disk.tool(SEND).verbs() == ["execute"]
 
 
+async def deployed(world: World) -> str:
+    """Return the id of a deployment in its window: its tool has acted at once."""
+    target = PROD["target"] | {"domain": "staging.shop.example"}
+    proposal_id = (await world.submits(PROD, tool=STAGING, target=target)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    return proposal_id
+
+
 @pytest.mark.parametrize(
     ("was", "becomes"), [("v42", "v41"), ('"www"', '"shop"')], ids=["parameters", "target"]
 )
@@ -145,10 +153,7 @@ async def test_nothing_is_taken_back_by_a_document_that_nobody_proposed(
     on_disk: World, forged: Any, was: str, becomes: str
 ) -> None:
     """What acted at once may find by its document what to restore: that of another proposal."""
-    target = PROD["target"] | {"domain": "staging.shop.example"}
-    answer = await on_disk.submits(PROD, tool=STAGING, target=target)
-    proposal_id = answer.proposal_id or ""
-    await on_disk.approves("ana", proposal_id)
+    proposal_id = await deployed(on_disk)
     forged(f"UPDATE proposals SET document = replace(document, '{was}', '{becomes}')")
 
     assert (await on_disk.rejects("ben", proposal_id)).done
@@ -168,10 +173,7 @@ async def test_what_acted_at_once_is_not_taken_for_a_stage_because_its_row_says_
     on_disk: World, forged: Any
 ) -> None:
     """A stage is discarded whatever the document says: it was handed one that nobody proposed."""
-    target = PROD["target"] | {"domain": "staging.shop.example"}
-    answer = await on_disk.submits(PROD, tool=STAGING, target=target)
-    proposal_id = answer.proposal_id or ""
-    await on_disk.approves("ana", proposal_id)
+    proposal_id = await deployed(on_disk)
     forged(
         "UPDATE proposals SET document = replace(document, 'v42', 'v41'), "
         "rest = json_set(rest, '$.execution.deferred', json('true'))"
@@ -192,10 +194,7 @@ async def test_nor_is_it_taken_back_elsewhere_because_its_row_says_so(
     on_disk: World, forged: Any
 ) -> None:
     """By its new config the tool would take back something else, and it was called."""
-    target = PROD["target"] | {"domain": "staging.shop.example"}
-    answer = await on_disk.submits(PROD, tool=STAGING, target=target)
-    proposal_id = answer.proposal_id or ""
-    await on_disk.approves("ana", proposal_id)
+    proposal_id = await deployed(on_disk)
     tools = on_disk.workflow.policy.tools
     other = replace(tools[STAGING], settings={"execute": ["deploy", "elsewhere"]})
     await on_disk.adopts(tools=dict(tools) | {STAGING: other})
