@@ -13,7 +13,7 @@ from lifecycle.first_gate.reading import MAX_DEPTH
 
 #: A string that is not closed matches up to the end of the text, so that it is scanned once and not
 #: again from every quote.
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"?|[{}\[\]]', re.DOTALL)
 _COLON: Final = re.compile(rb"\s*:")
 _NOW: Final = re.compile(rb'"@now(?:([+-])(\d{1,9})s)?"')
 _NEW: Final = b'"@new"'

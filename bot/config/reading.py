@@ -41,7 +41,7 @@ _READ_AS: Final = "1.2"
 _NO_MAPPING: Final = "the file must be a mapping with keys like people, agents, tools, sentinel"
 #: What the library quotes; and (`_SHOWN`) what of it may be shown: a character, or a token's kind.
 #: If a backslash seems to escape the end, all up to the last such quote counts as quoted.
-_QUOTED: Final = re.compile(r"""(['"])((?:\\.|(?!\1|\\).)*+|.*)\1""")
+_QUOTED: Final = re.compile(r"""(['"])((?>(?:\\.|(?!\1|\\).)*)|.*)\1""")
 _SHOWN: Final = re.compile(r"<[a-z ]+>|\\?.|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}")
 
 

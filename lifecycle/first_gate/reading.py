@@ -29,7 +29,7 @@ _MOST_SEARCHED: Final = 4096
 
 #: A string literal, to the end of the text where its closing quote is missing. Possessive, so that
 #: every byte is looked at once.
-_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_STRING: Final = re.compile(rb'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?:"|\\?\Z)', re.DOTALL)
 _OPENING: Final = b"[{"
 _CLOSING: Final = b"]}"
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(_OPENING + _CLOSING))

@@ -12,7 +12,7 @@ _OPENING: Final = re.compile(
     r"<(?:(?P<mark>!--|!\[CDATA\[|[/!?])|(?=[A-Za-z]))(?P<name>[A-Za-z][\w:-]*+)?"
 )
 #: The rest of a tag; `>` inside the quotes of a value does not end it, a quote elsewhere is a sign.
-_QUOTED_REST: Final = re.compile(r"(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])))*+>")
+_QUOTED_REST: Final = re.compile(r"(?>(?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])))*)>")
 _COMMENT_END: Final = re.compile(r"--!?>")
 #: After this many tags whose quotes never close, quotes count as ordinary characters.
 _MOST_UNCLOSED: Final = 50

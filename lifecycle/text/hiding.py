@@ -38,7 +38,7 @@ _HIDING_SOMEWHERE: Final = re.compile(
 )
 #: Ways to disguise a style: comments, and letters written by their number.
 _STYLED_OTHERWISE: Final = re.compile(
-    r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)|\\(?P<letter>[0-9a-fA-F]{1,6})\s?"
+    r"/\*[^*]*+(?>(?:\*(?!/)[^*]*+)*)(?:\*/|\Z)|\\(?P<letter>[0-9a-fA-F]{1,6})\s?"
 )
 _SHEET: Final = re.compile(r"<style\b", re.IGNORECASE)
 _END_OF_SHEET: Final = re.compile(r"</style", re.IGNORECASE)

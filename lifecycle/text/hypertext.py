@@ -29,7 +29,7 @@ _AFTER_NAME: Final = frozenset(" \t\n\r\f/")
 #: An element whose letters run from right to left, as if between two direction signs.
 _TURNING_TAG: Final = re.compile(
     r"<(?P<name>[a-z]++)(?=[^<>]*?(?:\bdir\s*=\s*[\"']?rtl|\bdirection\s*:\s*rtl))"
-    r"(?:(?<=<bdo)|(?=[^<>]*?bidi-override))[^<>]*+>(?P<inside>(?:(?!</?(?P=name)\b).)*+)",
+    r"(?:(?<=<bdo)|(?=[^<>]*?bidi-override))[^<>]*+>(?P<inside>(?>(?:[^<]++|<(?!/?(?P=name)\b))*))",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -23,7 +23,7 @@ _TURNING: Final = re.compile(f"[{SIGNS}{BRACKETED}{FILLERS}{_LONG_S}]")
 #: The target of a link, with a title in quotes, or with parentheses inside. Every piece ends at the
 #: next parenthesis, and a target begins with one, so that no character is read many times.
 _TITLED: Final = r"\([^()\"']*+(?:\"[^\"]{0,200}+\"|'[^']{0,200}+')\s{0,8}+\)"
-_NESTED: Final = r"\([^()]*+(?:\([^()]*+\)[^()]*+){0,4}+\)"
+_NESTED: Final = r"\([^()]*+(?>(?:\([^()]*+\)[^()]*+){0,4})\)"
 #: A picture or a link: what is shown, and its target. `_LINK` also has targets elsewhere.
 INLINE_LINK: Final = re.compile(rf"!?\[(?P<words>[^\[\]]*+)\](?P<target>{_TITLED}|{_NESTED})")
 _LINK: Final = re.compile(rf"!?\[([^\[\]]*+)\](?:{_TITLED}|{_NESTED}|\[[^\[\]]*+\])")
@@ -35,13 +35,14 @@ _BACKSLASHED: Final = re.compile(r"\\([!-/:-@\[-`{-~\n])")
 _BLOCK: Final = re.compile(r"(?:\A|\n)[ \t>]*+(?:[-+#=|]|[0-9]{1,9}+[.)])")
 #: What stands before a heading or an item of a list, with the box of a task.
 _BEGINNING: Final = re.compile(
-    r"^[ \t]*+(?:(?:-?#{1,6}+|[-+]|[0-9]{1,9}+[.)])[ \t]++(?:\[[ xX]\][ \t])?+)++", re.MULTILINE
+    r"^[ \t]*+(?>(?:(?:-?#{1,6}+|[-+]|[0-9]{1,9}+[.)])[ \t]++(?>(?:\[[ xX]\][ \t])?))+)",
+    re.MULTILINE,
 )
 #: A line drawn, which may make a heading of the line above it.
-_DRAWN: Final = re.compile(r"^[ \t]*+(?:=++|-++|(?:-[ \t]++)++-?+)[ \t]*+$", re.MULTILINE)
+_DRAWN: Final = re.compile(r"^[ \t]*+(?:=++|-++|(?>(?:-[ \t]++)+)-?+)[ \t]*+$", re.MULTILINE)
 _ROW: Final = re.compile(r"^[ \t]*+\|(?!\|).*+$", re.MULTILINE)
 #: What stands before each line of a quotation.
-_QUOTED: Final = re.compile(r"^[ \t]{0,3}+(?:>[ \t]?+)++", re.MULTILINE)
+_QUOTED: Final = re.compile(r"^[ \t]{0,3}+(?>(?:>[ \t]?+)+)", re.MULTILINE)
 
 _ESCAPE: Final = re.compile(
     r"(?P<percent>(?:%[0-9A-Fa-f]{2})+)"

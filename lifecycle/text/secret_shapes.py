@@ -18,7 +18,7 @@ SHAPES: Final = tuple(
         (
             "private key",
             r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:(?!-----END )[\s\S])*+(?:-----END [A-Z0-9 ]{0,40}-----)?",
+            r"(?>(?:[^-]++|-(?!----END ))*)(?:-----END [A-Z0-9 ]{0,40}-----)?",
         ),
         (
             "JSON web token",
@@ -114,7 +114,7 @@ _COMMANDS: Final = (
         re.compile(
             r"(?<=\s)(?:-u[\s=]{0,4}|(?:-[A-Za-z]{1,8}u|--user)[\s=]{1,4})"
             r"(?P<quote>[\"'])?[^\s:\"']{1,100}+:(?!//)"
-            r"(?P<secret>(?(quote)[^\"'\n]|[^\s\"']){1,200}+)"
+            r"(?P<secret>(?(quote)[^\"'\n]{1,200}+|[^\s\"']{1,200}+))"
         ),
         re.compile(r"\bcurl\b[^\n]{0,300}\Z"),
     ),

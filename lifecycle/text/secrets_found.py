@@ -37,7 +37,7 @@ _NAME: Final = re.compile(
     r"[^\S\n]{0,8}+(?P<sign>:=|=>|[:=])\s{0,8}+"
 )
 _VALUE: Final = re.compile(
-    r"\\?\"(?P<double>(?:[^\"\\]|\\.)*+)|'(?P<single>[^'\n]*+)|(?P<plain>[^\s\"',;&<>(){}\[\]]++)",
+    r"\\?\"(?P<double>[^\"\\]*+(?>(?:\\.[^\"\\]*+)*))|'(?P<single>[^'\n]*+)|(?P<plain>[^\s\"',;&<>(){}\[\]]++)",
     re.DOTALL,
 )
 _FLAG: Final = re.compile(
@@ -63,7 +63,7 @@ _METHOD: Final = r"(?:sha|base|md|aes|oauth|utf|rfc|[dr]sa|ecdsa|e[dc]|[rehp]s|p
 #: No credential: a measure, the name of a method, a file of a public key or certificate.
 _NO_KEY: Final = re.compile(
     r"(?i)\d{1,4}-?(?:[a-z]{1,2}|chars?|characters?|digits?|letters?|words?|bits?|days?)(?:\b|-)"
-    rf"|{_METHOD}-?\d+(?:[-/](?:{_METHOD}?-?\d{{1,4}}|[a-z]+))*+\Z"
+    rf"|{_METHOD}-?\d+(?>(?:[-/](?:{_METHOD}?-?\d{{1,4}}|[a-z]+))*)\Z"
     r"|[\w./~-]+\.(?:pub|crt|cer)\Z"
 )
 #: Both letters and digits, and no address.
@@ -75,13 +75,13 @@ _ELEMENT: Final = re.compile(
 _TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:;!?'-][A-Za-z\d]")
 #: Stand-ins: our own mask, closed forms, single words; not `$uper5ecret!` or `hidden hunter2`.
 _STAND_IN: Final = re.compile(
-    r"‹.*|<[^<>]*>|\$?\{(?:[^{}]++|\{[^{}]*+\})*+\}"  # a slot of a template
+    r"‹.*|<[^<>]*>|\$?\{(?>(?:[^{}]++|\{[^{}]*+\})*)\}"  # a slot of a template
     r"|\[.*\]|\(.*\)"  # a note in brackets
     r"|%\w+%|%\(\w+\)s|%s|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
     r"|[*•]{3,}\w{0,4}|[.x_`-]{3,}|-{1,2}|n/?a|tb[ad]|todo"
     # The place where it is kept: a path of names, or one name that does not look like a password.
     r"|(?:env|vault|secret|secretref|op|ssm|aws-sm|keyring):/{1,3}"
-    r"(?:(?-i:[A-Z][A-Z\d_]*+|[a-z]+(?:[._-][a-z]+)*+)|[\w.-][\w .-]*+(?:/[\w .-]++)++)"
+    r"(?:(?-i:[A-Z][A-Z\d_]*+|[a-z]+(?>(?:[._-][a-z]+)*))|[\w.-][\w .-]*+(?>(?:/[\w .-]++)+))"
     r"(?:[?#][\w=&.-]*+)?"
     r"|(?:none|null|true|false|redacted|masked|hidden|changed|rotated|required|optional)[.!]?",
     re.IGNORECASE | re.DOTALL,
@@ -91,7 +91,7 @@ _LONGEST_NAME: Final = 200
 
 #: Code in place of a value: a call, or an item of a collection.
 _CODE: Final = re.compile(
-    r"[A-Za-z_]++(?:\.[A-Za-z_]++)*+(?:\([^()\d\n]{0,80}+\)|\[[^\[\]\d\n]{0,80}+\])"
+    r"[A-Za-z_]++(?>(?:\.[A-Za-z_]++)*)(?:\([^()\d\n]{0,80}+\)|\[[^\[\]\d\n]{0,80}+\])"
 )
 #: A postal code (PIN) of India.
 _POSTAL: Final = re.compile(r"[1-9]\d{5}")

@@ -37,7 +37,7 @@ _STOPS: Final = "\u3002\uff61"
 _DOT: Final = rf"[.\uff0e{_STOPS}]"
 #: A run that may hold a host, up to the next blank. It is possessive: for "a.a.a.…" backtracking
 #: would take quadratic time.
-_RUN: Final = re.compile(rf"(?:[{_LETTER}]|{_DOT}|{_LIKE})++")
+_RUN: Final = re.compile(rf"(?>(?:[.\uff0e{_STOPS}{_LETTER}]++|{_LIKE})+)")
 _LABEL_DOT: Final = re.compile(_DOT)
 #: Behind a letter of these scripts such a full stop ends a sentence; a host has an ordinary dot.
 _SENTENCE_END: Final = re.compile(
@@ -48,12 +48,12 @@ _BEFORE_HOSTS: Final = ("://", "@")
 _WRITTEN_PLAIN: Final = re.compile(r"(?<![\w-])xn--[a-z0-9]", re.IGNORECASE)
 _FOREIGN_HOST: Final = "a host with letters beyond a–z, shown in its xn-- form"
 #: Labels, with exactly one dot between each two.
-_LABELS: Final = re.compile(rf"[^.\uff0e{_STOPS}]++(?:{_DOT}[^.\uff0e{_STOPS}]++)*+")
+_LABELS: Final = re.compile(rf"[^.\uff0e{_STOPS}]++(?>(?:{_DOT}[^.\uff0e{_STOPS}]++)*)")
 #: The last label of a host has at least so many characters.
 _SHORTEST_END: Final = 2
 _BESIDE_LETTERS: Final = re.compile(f"[{combining_marks()}{IMITATORS}]")
 #: It begins only at the first blank of a run, so that blanks without a break are read once.
-_BREAKS: Final = re.compile(r"(?<![ \t])[ \t]*+(?:(?:\r\n|\n|\r)[ \t]*+)++")
+_BREAKS: Final = re.compile(r"(?<![ \t])[ \t]*+(?>(?:(?:\r\n|\n|\r)[ \t]*+)+)")
 _ONE_BREAK: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = re.compile(r"[ \t]{3,}")
 _FOLDS: Final = re.compile(f"{_BREAKS.pattern}|{_BLANKS.pattern}")

@@ -28,7 +28,7 @@ BLANK: Final = "".join(
 )
 _WORD: Final = re.compile(rf"[{BLANK}]*([^\s{{`@\"]{{1,64}})\s*")
 #: The quantifiers are possessive, so that a fence of blanks which is never closed is read once.
-_FENCE: Final = re.compile(r"\s*+```(?:json|JSON)?+[ \t]*+\n?+(.*?)```\s*+", re.DOTALL)
+_FENCE: Final = re.compile(r"\s*+```(?>(?:json|JSON)?)[ \t]*+\n?+(.*?)```\s*+", re.DOTALL)
 _INLINE: Final = re.compile(r"\s*`([^`]*)`\s*", re.DOTALL)
 #: The beginning of every lane of a proposal; nothing in these lanes decides anything.
 PROPOSING: Final = "p:"

@@ -10,7 +10,7 @@ _DOCUMENT: Final = re.compile(
     r"\s*(?:[^\s:`{#][^\s:`{]{0,63}\s*:\s*)?(?:propose|evidence)\s*(?=[{\[\"`@])", re.IGNORECASE
 )
 #: A string that is never closed goes on to the end, so that it is looked through only once.
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\]]', re.DOTALL)
+_TOKEN: Final = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"?|[{}\[\]]', re.DOTALL)
 _STEP: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 

@@ -13,7 +13,7 @@ from bot.chat.terminal.speakers import named
 TAKE_DOCUMENTS: Final = frozenset({"propose", "evidence"})
 _FENCE: Final = "```"
 #: A string of JSON; one that is never closed matches to the end, so that it is read only once.
-_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)', re.DOTALL)
+_STRING: Final = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)("?)', re.DOTALL)
 _BEGIN: Final = ("{", "[", '"', "`")
 
 
