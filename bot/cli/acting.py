@@ -13,6 +13,7 @@ from bot.cli.options import FAILED, ConfigOption, JsonOption, config_of, some_co
 from bot.cli.reasons import ReasonCommand
 from bot.cli.saying import fail, say_done, say_line
 from bot.process import pool
+from bot.process.despite_locale import despite_locale
 
 if TYPE_CHECKING:
     from bot.config import Config
@@ -82,7 +83,9 @@ def freeze(
     from bot.single import freeze_now
 
     sender = _operator(loaded, as_person)
-    reply = pool.run(freeze_now(loaded, dict(os.environ), " ".join(reason), sender))
+    reply = pool.run(
+        freeze_now(loaded, dict(os.environ), " ".join(map(despite_locale, reason)), sender)
+    )
     _say_reply(reply, as_json=wants_json(context, json))
 
 
@@ -126,7 +129,7 @@ def _proposer(config: Config, name: str) -> Sender:
     policy = config.policy
     kind = ActorKind.AGENT if name in policy.agents else None
     kind = ActorKind.PERSON if name in policy.people else kind
-    account = recorded_words(name, 64, cut="")  # the trail keeps it
+    account = recorded_words(despite_locale(name), 64, cut="")  # the trail keeps it
     return Sender("terminal", kind, name if kind else None, account=account)
 
 

@@ -11,6 +11,7 @@ import typer
 from bot.cli.options import ConfigOption, JsonOption, some_config_of, wants_json
 from bot.cli.saying import fail, progress, say_done
 from bot.process import pool
+from bot.process.despite_locale import despite_locale
 
 #: All arguments after `bench`, also --help, are handed on: bench has a parser of its own.
 _HANDED_ON: Final = {
@@ -69,7 +70,8 @@ def restore(
     in_question: list[int] = []
 
     def frozen(fresh: Path) -> None:
-        in_question.append(pool.run(single.bring_back(loaded, os.environ, fresh, file.name)))
+        copy = despite_locale(file.name)  # the trail keeps it
+        in_question.append(pool.run(single.bring_back(loaded, os.environ, fresh, copy)))
 
     with progress("Checking and copying") as done:
         kept = bring_back(file, _database(loaded.database_file), done, frozen)

@@ -15,6 +15,10 @@ from lifecycle.policy import Level, RuleSettings
 from lifecycle.sentinel import LoadedRule
 
 _BOUNDED: Final = "blast_radius_bounded"
+_NO_TEXT: Final = (
+    "its roots start at the folder of this file, and the path of that is no UTF-8 here: give the "
+    "folder another name, or call Signoff in a UTF-8 locale, as in: LANG=C.UTF-8 signoff run"
+)
 
 
 def read_rules(file: Mapping[str, Any], problems: Problems) -> dict[str, RuleSettings]:
@@ -57,6 +61,9 @@ def loaded_rules(
     """
     from sentinel_rules import RuleLoadError, load_rules
 
+    if not _can_be_written(rules):
+        problems.add(("sentinel", _BOUNDED), _NO_TEXT)
+        return ()
     try:
         loaded = load_rules(rules)
         _check_names(loaded, file, problems)
@@ -95,6 +102,17 @@ def settled(rules: Mapping[str, RuleSettings], folder: Path) -> dict[str, RuleSe
         return dict(rules)
     whole = {tool: _whole(root, folder) for tool, root in roots.items()}
     return {**rules, _BOUNDED: replace(bounded, settings={**bounded.settings, "roots": whole})}
+
+
+def _can_be_written(rules: Mapping[str, RuleSettings]) -> bool:
+    """Return False if a root holds bytes of the folder's path that could not be read as text."""
+    roots = rules[_BOUNDED].settings.get("roots") if _BOUNDED in rules else None
+    try:
+        for root in roots.values() if isinstance(roots, dict) else ():
+            str(root).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _whole(root: Any, folder: Path) -> Any:

@@ -23,6 +23,7 @@ from bot.chat.terminal.documents import Abandoned
 from bot.chat.terminal.keys import LONGEST_ENTERED, TerminalKeys, bounded_pasting
 from bot.chat.terminal.pasted import first_command
 from bot.chat.terminal.shown_part import ShownPart
+from bot.process.despite_locale import despite_locale
 from bot.process.own_folder import own_folder
 from lifecycle.text.masking import mask_text
 
@@ -62,6 +63,8 @@ class Keyboard:
         self._session.key_bindings = bounded_pasting(self._left_out)
         self._session.input_processors = [ShownPart()]
         self._session.app.min_redraw_interval = _DRAWN_EVERY_S
+        keys_from = getattr(self._session.input, "stdin", None)
+        self._encoding: str | None = getattr(keys_from, "encoding", None)
         self._say = say
         self._cut = False
         self._rest = ""
@@ -84,7 +87,7 @@ class Keyboard:
             line, _, self._rest = self._rest.partition("\n")
         else:
             line, self._rest = first_command(self._rest)
-        return line.encode("utf-8", "surrogatepass")
+        return despite_locale(line, self._encoding).encode("utf-8", "surrogatepass")
 
     async def _entered(self) -> str | None:
         """Ask until a line is entered. Ctrl-C clears it; on an empty one it must be confirmed."""
