@@ -139,7 +139,7 @@ def _has_inherited(process: psutil.Process, marks: Container[str]) -> bool:
     for descriptor in os.listdir(found / "fd"):  # noqa: PTH208 - the numbers alone
         with suppress(FileNotFoundError, ProcessLookupError):  # closed meanwhile
             is_mark = str((found / "fd" / descriptor).readlink()) in marks
-            if is_mark and _is_written((found / "fdinfo" / descriptor).read_text()):
+            if is_mark and _is_written((found / "fdinfo" / descriptor).read_text(encoding="utf-8")):
                 return True
     return False
 

@@ -283,7 +283,7 @@ def _undone(what: str, error: OSError) -> ToolFailed:
 
 def _claim_of(sending: Path) -> str | None:
     try:
-        return sending.with_suffix(".key").read_text()
+        return sending.with_suffix(".key").read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
 

@@ -50,7 +50,7 @@ def once(act: Callable[[Call], Receipt]) -> Callable[[Call], Receipt]:
     def act_once(call: Call) -> Receipt:
         memory = _DONE / (fingerprint(call) + ".json")
         if memory.exists():
-            return json.loads(memory.read_text())
+            return json.loads(memory.read_text(encoding="utf-8"))
         receipt = act(call)
         write(memory, json.dumps(receipt | {"tool": call["tool"]}))
         return receipt
@@ -61,7 +61,7 @@ def once(act: Callable[[Call], Receipt]) -> Callable[[Call], Receipt]:
 def receipts() -> list[Receipt]:
     """Return the receipts of earlier calls, the newest first."""
     files = sorted(_DONE.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
-    return [json.loads(file.read_text()) for file in files]
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
 
 def fingerprint(call: Call) -> str:

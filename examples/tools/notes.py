@@ -29,7 +29,7 @@ def fetch(call: Call) -> Receipt:
     document = LIBRARY / f"{plain_name(text(call, 'document'))}.md"
     if not document.is_file():
         raise Failed("the library has no such document")
-    return {"document": document.stem, "text": document.read_text()}
+    return {"document": document.stem, "text": document.read_text(encoding="utf-8")}
 
 
 def read(call: Call) -> Receipt:
@@ -37,7 +37,7 @@ def read(call: Call) -> Receipt:
     file = _record(call)
     if not file.is_file():
         raise Failed("there is no such record")
-    return {"record": json.loads(file.read_text())}
+    return {"record": json.loads(file.read_text(encoding="utf-8"))}
 
 
 def recall(call: Call) -> Receipt:
@@ -63,7 +63,7 @@ def update_tracker(call: Call) -> Receipt:
     if not isinstance(updates, dict) or not updates:
         raise Failed("the parameter updates must be an object with at least one field")
     file = _record(call)
-    record = json.loads(file.read_text()) if file.is_file() else {}
+    record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     write(file, json.dumps(record | updates, indent=2, sort_keys=True) + "\n")
     return {"path": str(file), "fields": sorted(updates), "affected_records": 1}
 

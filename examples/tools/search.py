@@ -16,7 +16,7 @@ def execute(call: Call) -> Receipt:
     found = [
         {"document": document.stem, "line": number, "text": line.strip()}
         for document in sorted(LIBRARY.glob("*.md"))
-        for number, line in enumerate(document.read_text().splitlines(), start=1)
+        for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), start=1)
         if all(word in line.casefold() for word in words)
     ]
     return {"count": len(found), "matches": found[:MOST]}

@@ -14,7 +14,7 @@ def execute(call: Call) -> Receipt:
     if "value" not in call["parameters"]:
         raise Failed("the parameter value is missing")
     file = DATA / "settings.json"
-    settings = json.loads(file.read_text()) if file.exists() else {}
+    settings = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     settings[name] = call["parameters"]["value"]
     content = json.dumps(settings, indent=2, sort_keys=True) + "\n"
     return replace(file, content, call) | {"affected_records": 1, "effects": ["config"]}
