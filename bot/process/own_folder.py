@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Final
 
@@ -22,3 +23,11 @@ def own_folder(folder: Path) -> None:
             raise
         own_folder(folder.parent)
         folder.mkdir(mode=_OWNER_ALONE, exist_ok=True)
+    except FileExistsError:
+        raise FileExistsError(errno.EEXIST, _in_its_place(folder), str(folder)) from None
+
+
+def _in_its_place(folder: Path) -> str:
+    if folder.is_symlink():
+        return "it is a link to a folder that is not there"
+    return "a file is in its place"

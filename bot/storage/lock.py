@@ -142,6 +142,8 @@ def path_of_lock(database: Path) -> Path:
         found = database.resolve()
         # Python 3.13 raises nothing and leaves the link. A folder without permission is no loop.
         looped = os.path.islink(found)  # noqa: PTH114 - Path.is_symlink raises over such a folder
+    except FileNotFoundError:
+        raise  # the current folder is gone, in which the path begins
     except (OSError, RuntimeError):
         looped = True
     if looped:

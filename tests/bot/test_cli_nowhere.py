@@ -62,6 +62,15 @@ def test_a_bot_whose_config_stands_elsewhere_works_from_a_folder_that_is_gone(
     assert (done.returncode, "Nothing needs a person's attention" in done.stdout) == (0, True)
 
 
+def test_a_copy_for_a_folder_that_is_gone_is_refused_for_that(house: House, root: Path) -> None:
+    """It was told that the copy is a link that leads nowhere."""
+    house.run("run", said="\n")
+    config = str(house.folder / "config.yaml")
+    done = from_nowhere(house, root, "--config", config, "backup", "copy.db")
+
+    assert (done.returncode, "this command was called is gone" in done.stderr) == (1, True)
+
+
 @pytest.mark.parametrize("config", CONFIGS)
 def test_a_config_that_is_an_open_file_is_refused_since_its_data_would_stand_nowhere(
     house: House, root: Path, config: str

@@ -193,7 +193,9 @@ async def test_a_restore_into_a_folder_that_is_a_file_is_refused_with_its_name(
 ) -> None:
     (tmp_path / "data").touch()
 
-    with pytest.raises(CannotOpen, match=r"cannot take the place of .*data: File exists"):
+    with pytest.raises(
+        CannotOpen, match=r"cannot take the place of .*data: a file is in its place"
+    ):
         bring_back(database, tmp_path / "data" / "signoff.db")
 
 

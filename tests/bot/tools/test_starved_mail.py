@@ -74,7 +74,7 @@ async def test_a_mail_of_which_no_draft_can_be_written_has_failed(tmp_path: Path
     result = await call_tool(bench.tool, call(bench, "execute"))
 
     assert result.outcome is Outcome.FAILED
-    assert "the draft cannot be written (File exists)" in result.explanation
+    assert "the draft cannot be written (a file is in its place)" in result.explanation
 
 
 async def test_a_mail_that_cannot_be_delivered_has_failed_and_a_retry_delivers_it_once(
