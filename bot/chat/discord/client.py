@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Protocol
 
+import aiohttp
 import discord
 from discord import app_commands
 
@@ -76,8 +77,13 @@ _SPARED: Final = frozenset(
         *("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI", "INTERACTION_CREATE"),
     }
 )
-#: Fields that Discord may leave out of an edit and that discord.py needs.
-_LEFT_OUT: Final = {"type": 0, "content": ""}
+#: Fields that a server may leave out of an event and that discord.py needs. Without them a ❌ would
+#: be heard minutes later, when its card is read.
+_LEFT_OUT: Final[Mapping[str, Mapping[str, Any]]] = {
+    "MESSAGE_UPDATE": {"type": 0, "content": ""},
+    "MESSAGE_REACTION_ADD": {"type": 0},
+    "MESSAGE_REACTION_REMOVE": {"type": 0},
+}
 
 
 class Listener(Protocol):
@@ -168,7 +174,7 @@ class SignoffClient(discord.Client):
     def _read(self, event: str, parse: Callable[[Any], None], data: Mapping[str, Any]) -> None:
         """Let discord.py parse an event; a failure that is raised ends the client."""
         try:
-            parse({**_LEFT_OUT, **data} if event == "MESSAGE_UPDATE" else data)
+            parse({**_LEFT_OUT[event], **data} if event in _LEFT_OUT else data)
         except Exception as error:
             if event in _SPARED:
                 self._listener.missed()
@@ -196,6 +202,18 @@ def _server_of(event: str, data: Any) -> str | None:
     named = data if isinstance(data, Mapping) else {}
     server = named.get("guild_id") or (named.get("id") if event.startswith("GUILD_") else None)
     return None if server is None else str(server)
+
+
+def _unreached(error: Exception) -> str:
+    """Return in a person's words why a client ended."""
+    match error:
+        case discord.HTTPException(response=aiohttp.ClientResponse() as answer):
+            return f"Discord answered {answer.status} to {answer.method} {answer.url.path}"
+        case ValueError() | TypeError() | LookupError():
+            name = type(error).__name__
+            return f"what Discord, or a proxy before it, said cannot be read ({name})"
+        case _:
+            return f"Discord cannot be reached ({type(error).__name__})"
 
 
 def wanted_intents() -> discord.Intents:
@@ -229,7 +247,7 @@ class Supervisor:
             except (discord.LoginFailure, discord.PrivilegedIntentsRequired) as error:
                 self.pause_s = self._refused(error)
             except Exception as error:
-                self._hearing.lost(f"Discord cannot be reached ({type(error).__name__})")
+                self._hearing.lost(_unreached(error))
                 log.warning("the Discord client ended: %s: %s", type(error).__name__, error)
             if self._stood_s >= _WELL_S:
                 self.pause_s = _FIRST_PAUSE_S

@@ -115,7 +115,7 @@ class Listening:
 
     def troubles(self) -> list[str]:
         """Return lines about what is not heard, not shown or not offered, for `status`."""
-        found = []
+        found = [each for each in (self.reading.trouble(),) if each is not None]
         if self._deaf:
             found.append(
                 "messages arrive empty: switch on Message Content Intent at "

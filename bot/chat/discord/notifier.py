@@ -102,6 +102,8 @@ class DiscordSurface:
 
     def connected(self) -> None:
         """Read what was missed, and deliver what waited."""
+        self.rest.unsaid = None
+        self.seeds.may_be_put()
         if self.listening is not None:
             self.listening.connected()
 
@@ -119,10 +121,16 @@ class DiscordSurface:
             self.hearing.blinded(blind)
         elif self.hearing.sees():
             self.connected()
-        elif self.listening is not None and set(before) - set(self.problems):
-            self.listening.shows_more()
+        elif set(before) - set(self.problems):
+            self._may_more()
         if self.listening is not None:
             self.listening.offering.seen(inside=client.get_guild(self.settings.guild) is not None)
+
+    def _may_more(self) -> None:
+        """The bot has got a permission that it lacked: what was refused is tried again."""
+        self.seeds.may_be_put()
+        if self.listening is not None:
+            self.listening.shows_more()
 
     async def prepared(self, client: SignoffClient) -> None:
         """Offer the slash commands of this server."""
@@ -236,6 +244,11 @@ class DiscordSurface:
         lines += [f"discord: {trouble}" for trouble in troubles]
         if self.listening is not None:
             lines += [f"discord: {trouble}" for trouble in self.listening.troubles()]
+        if self.rest.unsaid is not None:
+            lines.append(
+                "discord: no approval counts while Discord does not say who is a member; "
+                f"when it was asked last: {self.rest.unsaid}"
+            )
         if self.seeds.missing:
             why = next(iter(self.seeds.missing.values()))
             lines.append(f"discord: seeds are missing under {len(self.seeds.missing)} cards: {why}")

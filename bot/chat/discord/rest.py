@@ -52,6 +52,8 @@ class Rest:
         self._current = current
         self._asking: set[asyncio.Task[bool | None]] = set()
         self._turns = Turns(_POSTS_AT_ONCE)
+        #: Why Discord does not say who is a member, None if it did when it was asked last.
+        self.unsaid: str | None = None
         #: The edit that is under way, by message.
         self._editing: dict[int, asyncio.Future[None]] = {}
 
@@ -183,7 +185,10 @@ class Rest:
         self._asking.add(asking)
         asking.add_done_callback(self._asking.discard)
         await asyncio.wait({asking}, timeout=_MEMBER_S)
-        return asking.result() if asking.done() and not asking.cancelled() else None
+        if asking.done() and not asking.cancelled():
+            return asking.result()
+        self.unsaid = f"no answer within {_MEMBER_S:.0f} s"
+        return None
 
     async def _asked_member(self, account: str) -> bool | None:
         if not account.isdecimal():
@@ -195,7 +200,9 @@ class Rest:
         except SurfaceFailed as failure:
             gone = failure.__cause__
             known = isinstance(gone, discord.NotFound) and gone.code in NO_MEMBER
+            self.unsaid = None if known else str(failure)
             return False if known else None
+        self.unsaid = None if theirs else "asking for a member: somebody else was named"
         return theirs or None
 
     async def parent(self, channel: int) -> int | None:

@@ -47,15 +47,23 @@ class Seeds:
             self._due.pop(forgotten, None)
 
     def kept(self, message_id: int, seeded: bool) -> None:
-        """Note that a card was edited: seeds that nobody wanted changed are left as they are."""
+        """Note that a card was edited: seeds that nobody wanted changed are left as they are, and
+        refused ones are tried again."""
         if not seeded or message_id in self._wanted:
-            self.want(message_id, seeded)
+            self.want(message_id, seeded, again=message_id in self._refused)
 
     def found(self, message_id: int, own: Collection[Signal]) -> None:
         """Note which seeds a card had when read; missing ones are put there unless refused."""
         refused = message_id in self._refused
         if self._wanted.get(message_id, True) and not refused and not set(SEEDS) <= set(own):
             self.want(message_id, True, again=True)
+
+    def may_be_put(self) -> None:
+        """Note that the bot has got a permission, or a new connection: what was refused is tried
+        again."""
+        for message_id in sorted(self._refused):
+            if self._wanted.get(message_id, False):
+                self.want(message_id, True, again=True)
 
     def gone(self, message_id: int) -> None:
         """Forget a message that was deleted."""

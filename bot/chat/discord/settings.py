@@ -14,6 +14,7 @@ import discord
 import yarl
 
 from bot.chat.discord.buckets import mend_buckets
+from bot.chat.discord.json_read import read_json
 from bot.chat.discord.pauses import shorten_pauses
 from bot.config import Config
 from bot.config.surfaces import token_fault
@@ -97,6 +98,7 @@ def point_library_at(settings: DiscordSettings) -> None:
     discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(settings.gateway)
     shorten_pauses()
     mend_buckets()
+    read_json()
     library = logging.getLogger("discord.client")
     if _in_one_line not in library.filters:
         library.addFilter(_in_one_line)

@@ -68,7 +68,9 @@ async def standing_under(rest: Rest, message_id: int, channel: int) -> Emoji:
             # One signal may come as two emoji: with a variation selector and without.
             known = lists[signal].get(kind.name, frozenset())
             found = await _under(rest, where, str(reaction.emoji), kind)
-            lists[signal][kind.name] = known | found
+            if kind is discord.ReactionType.burst and str(rest.me) in found:
+                found = set()  # no bot gives super reactions: the server gave the other list again
+            lists[signal][kind.name] = known | (found - {str(rest.me)})
     nothing = message.flags.suppress_embeds or not message.embeds
     return Emoji(lists, frozenset(own), nothing)
 
@@ -76,7 +78,7 @@ async def standing_under(rest: Rest, message_id: int, channel: int) -> Emoji:
 async def _under(
     rest: Rest, where: discord.PartialMessage, emoji: str, kind: discord.ReactionType
 ) -> set[str]:
-    """Return the accounts under one emoji in one of its lists, the bot left out."""
+    """Return the accounts under one emoji in one of its lists, the bot among them."""
     found: set[str] = set()
     after: int | None = None
     while True:
@@ -87,13 +89,13 @@ async def _under(
             page = await answered("reading a card", asking)
         except SurfaceFailed as failure:
             if getattr(failure.__cause__, "code", None) == UNKNOWN_EMOJI:
-                return found - {str(rest.me)}  # the emoji went since the message was read
+                return found  # the emoji went since the message was read
             raise
         if not isinstance(page, list):
             raise SurfaceFailed("reading a card: Discord does not say who stands under it")
         found |= {str(user["id"]) for user in page}
         if len(page) < _PAGE:
-            return found - {str(rest.me)}
+            return found
         after = int(page[-1]["id"])
 
 

@@ -71,6 +71,15 @@ class Reading:
         self._unread: set[str] = set()
         self._found_ms: dict[str, int] = {}
         self._damaged: set[str] = set()
+        self._why = ""
+
+    def trouble(self) -> str | None:
+        """Return why some cards could not be read when that was tried last, None if all could."""
+        unread = len(self._unread - self._damaged)
+        if not unread:
+            return None
+        what = f"no ✅ counts on {unread} cards, and no window closes, until they are read"
+        return f"{what}: {self._why}"
 
     def doubt(self, error: BaseException | None = None) -> None:
         """Note that something heard could not be processed: each card is read once more before its
@@ -224,6 +233,7 @@ class Reading:
         except SurfaceFailed as failure:
             log.info("%s: %s", self._surface, failure)
             self._unread.add(card.message_ids[-1])
+            self._why = str(failure)
             return None
         except Exception as error:
             self._not_applied(card, error)

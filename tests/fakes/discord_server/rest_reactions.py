@@ -19,6 +19,7 @@ class Reactions:
     def __init__(self, state: State, tell: Tell) -> None:
         self.state = state
         self.tell = tell
+        self.knows_types = True
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes."""
@@ -96,7 +97,7 @@ class Reactions:
 
     async def reactors(self, request: web.Request) -> web.Response:
         self.state.may(_VIEW, _HISTORY)
-        kind = int(request.query.get("type", NORMAL))
+        kind = int(request.query.get("type", NORMAL)) if self.knows_types else NORMAL
         users = sorted(self._message(request).who(request.match_info["emoji"], kind), key=int)
         after, limit = int(request.query.get("after", 0)), int(request.query.get("limit", 25))
         page = [user for user in users if int(user) > after][: min(limit, 100)]

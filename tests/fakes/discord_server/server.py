@@ -45,16 +45,16 @@ class DiscordServer:
         self.calls: list[Call] = []
         self.faults: list[Fault] = []
         self.bucket: Bucket | None = None
+        self.adds_to_types = ""  # to each Content-Type, as frameworks and proxies do
         self._runner: web.AppRunner | None = None
 
     async def start(self, port: int = 0) -> None:
         """Listen; port 0 takes a free one."""
-        app = web.Application(middlewares=[self._observed], client_max_size=64 << 20)
+        app = web.Application(middlewares=[self._typed, self._observed], client_max_size=64 << 20)
         for part in (self.rest, self.messages, self.reactions, self.interactions):
             for route in part.routes():
                 app.router.add_route(route.method, f"/api/v10{route.path}", route.handler)
-        app.router.add_get("/gw", self.gateway.connect)
-        app.router.add_get("/gw/", self.gateway.connect)
+        app.router.add_get("/gw{tail:/?}", self.gateway.connect)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port)
@@ -92,7 +92,7 @@ class DiscordServer:
     def cards(self, channel: str = CHANNEL) -> list[Message]:
         """Return the bot's messages with an embed, oldest first; the board is none."""
         found = self.state.messages[channel].values()
-        return [m for m in found if m.data["author"]["id"] == BOT and _is_card(m)]
+        return [m for m in found if m.data["author"]["id"] == BOT and m.is_card]
 
     def said(self, channel: str = CHANNEL) -> list[str]:
         """Return the texts of the bot's messages without an embed, oldest first."""
@@ -245,14 +245,20 @@ class DiscordServer:
     # -- inside -------------------------------------------------------------------------------
 
     @web.middleware
+    async def _typed(self, request: web.Request, handler: Callable[..., Any]) -> Any:
+        response = await handler(request)
+        if self.adds_to_types and "Content-Type" in response.headers:
+            response.headers["Content-Type"] += self.adds_to_types
+        return response
+
+    @web.middleware
     async def _observed(self, request: web.Request, handler: Callable[..., Any]) -> Any:
         if request.path.startswith("/gw"):
             return await handler(request)
         call = await self._recorded(request)
         if self.bucket is not None and not self.bucket.takes(call):
-            limited = Fault("POST", "", status=429, retry_after=self.bucket.per_s)
             call.status = 429
-            return limited.answer()
+            return Fault("POST", "", status=429, retry_after=self.bucket.per_s).answer()
         fault = next((f for f in self.faults if f.hits(call)), None)
         if fault is not None and fault.gate is not None:
             await fault.gate.wait()
@@ -292,9 +298,3 @@ class DiscordServer:
         call = Call(request.method, path, dict(request.query), body, files, at_s=at_s)
         self.calls.append(call)
         return call
-
-
-def _is_card(message: Message) -> bool:
-    return any(
-        (embed.get("title") or "").startswith(("🔔", "📝")) for embed in message.data["embeds"]
-    )

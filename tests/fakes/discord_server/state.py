@@ -36,6 +36,11 @@ class Message:
     def id(self) -> str:
         return str(self.data["id"])
 
+    @property
+    def is_card(self) -> bool:
+        """Say whether it shows a proposal or a question; the board is neither."""
+        return any((e.get("title") or "").startswith(("🔔", "📝")) for e in self.data["embeds"])
+
     def who(self, emoji: str, kind: int = NORMAL) -> list[str]:
         """Return the users under an emoji."""
         return list(self.reactions.get(emoji, ([], []))[kind])
