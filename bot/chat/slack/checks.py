@@ -5,12 +5,17 @@ Twin: `discord/checks.py`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from bot.chat.slack.calls import FATAL, SlackRefused, SlackWeb
+from bot.chat.surface import SurfaceFailed
 from bot.expected import StartFailed
+from lifecycle.workings.time_limits import within
+
+log = logging.getLogger("signoff.slack")
 
 #: Scopes without which nobody can decide here; one name of each tuple is enough.
 _NEEDED: Final = (("chat:write",), ("reactions:read",), ("users:read",))
@@ -24,6 +29,7 @@ _WISHED: Final = (
     (("files:write",), "long values cannot be attached, so they cannot be approved"),
     (("commands",), "there is no /signoff"),
 )
+_SEEN_S: Final = 10.0
 _WHERE: Final = "under OAuth & Permissions, and install the app again"
 _SHARED: Final = (
     "WARNING: the channel {} is shared with another organisation; people there read every "
@@ -67,7 +73,7 @@ class Me:
 
 async def checked(web: SlackWeb, channel: str) -> Me:
     """Return who the bot is. Raises StartFailed for a token or scope without which nothing works,
-    SurfaceFailed if Slack cannot be asked now."""
+    SurfaceFailed if Slack cannot be asked who it is now."""
     try:
         answer, scopes = await web.scopes()
     except SlackRefused as refused:
@@ -77,12 +83,11 @@ async def checked(web: SlackWeb, channel: str) -> Me:
         raise StartFailed(
             f"Slack: the bot token lacks the scope {', '.join(missing)}. Add it {_WHERE}."
         )
+    if not isinstance(answer.get("user_id"), str) or not answer["user_id"]:
+        # Without it no mention is a command, and the bot would be deaf while it seems to hear.
+        raise SurfaceFailed("Slack does not say who the bot is: auth.test names no user_id")
     notes = _wished(scopes) if scopes else []
-    try:
-        found = await channel_seen(web, channel)
-    except SlackRefused as refused:
-        found = Seen()
-        notes.append(f"slack: {refused}")
+    found = await _seen_at_the_start(web, channel, notes)
     return Me(
         team=str(answer.get("team_id", "")),
         user=str(answer.get("user_id", "")),
@@ -90,6 +95,22 @@ async def checked(web: SlackWeb, channel: str) -> Me:
         notes=tuple(notes),
         seen=found,
     )
+
+
+async def _seen_at_the_start(web: SlackWeb, channel: str, notes: list[str]) -> Seen:
+    """Look at the channel, and add to `notes` what Slack refuses to say of it.
+
+    The bot hears without that look, so it waits 10 s at most, and for no other trouble at all:
+    `presence.py` looks again.
+    """
+    try:
+        async with within(_SEEN_S):
+            return await channel_seen(web, channel)
+    except SlackRefused as refused:
+        notes.append(f"slack: {refused}")
+    except (SurfaceFailed, TimeoutError) as failure:
+        log.warning("slack: the channel cannot be looked at yet: %s", str(failure) or "no answer")
+    return Seen()
 
 
 async def channel_seen(web: SlackWeb, channel: str) -> Seen:

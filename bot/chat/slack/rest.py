@@ -13,7 +13,8 @@ from typing import Any, Final
 from bot.chat.cards.fitting import Attachment
 from bot.chat.cards.marks import shown_in
 from bot.chat.hearing.signals import SEEDS
-from bot.chat.slack.calls import SlackRefused, SlackWeb
+from bot.chat.slack.calls import AnswerLost, SlackRefused, SlackWeb
+from bot.chat.slack.emoji import ms_of
 from bot.chat.slack.history import StandingPosts
 from bot.chat.slack.render import Block, calls_in, card_in
 from bot.chat.slack.text import escape
@@ -87,7 +88,10 @@ class Rest:
         except SlackRefused:
             self._standing.not_posted(key)
             raise
-        return str(answer["ts"])
+        ts = answer.get("ts")
+        if ms_of(ts) is None:  # it stands somewhere: the next attempt looks for it
+            raise AnswerLost("Slack does not say where it posted a message")
+        return str(ts)
 
     async def posted_before(self, key: str, thread_ts: str | None = None) -> str | None:
         """Return the ts of a post that is in doubt and does stand; None if it is to be posted."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["ratelimited", "lost_answer", "dropped", "status", "error", "hangs", "unanswered"]
+Kind = Literal[
+    "ratelimited", "lost_answer", "dropped", "status", "error", "hangs", "unanswered", "vague"
+]
 
 
 @dataclass
@@ -15,7 +17,8 @@ class Fault:
 
     `every` 3 hits each third matching call. lost_answer acts and hangs up, dropped hangs up before
     acting, status answers `status`, error answers ok: false with `error`; hangs neither acts nor
-    answers, unanswered acts and says nothing. `holding` hits only calls whose arguments hold these
+    answers, unanswered acts and says nothing, vague acts and says
+    no more than `ok: true` and `says`. `holding` hits only calls whose arguments hold these
     words.
     """
 
@@ -28,6 +31,7 @@ class Fault:
     error: str = "internal_error"
     needed: str | None = None
     holding: str = ""
+    says: Mapping[str, object] = field(default_factory=dict)
     seen: int = 0
 
     def hits(self, method: str, arguments: dict[str, Any]) -> bool:

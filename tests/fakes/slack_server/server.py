@@ -147,6 +147,8 @@ class SlackServer(Stage):
             return await self._unanswered(request, at_once=failed == "lost_answer")
         if fault is not None and fault.kind == "status":
             return web.Response(status=fault.status, text="upstream error")
+        if fault is not None and fault.kind == "vague":
+            body = {"ok": True, **fault.says}
         return self._json(body, 200, {"x-oauth-scopes": ",".join(self.workspace.scopes)})
 
     def _json(self, body: dict[str, Any], status: int, headers: dict[str, str]) -> web.Response:

@@ -208,3 +208,19 @@ async def test_a_card_on_which_somebody_decides_is_looked_for_at_once_whatever_p
         await slack.keeps_catching_up()
         await eventually(lambda: "rejected" in shown(card), "the stop")
         assert len(slack.cards("p1")) == 1
+
+
+@pytest.mark.parametrize("says", [{}, {"ts": None}, {"ts": 7}, {"ts": "now"}])
+async def test_a_card_of_which_slack_does_not_say_where_it_stands_is_looked_for(
+    says: dict[str, object],
+) -> None:
+    """Its row named a message that does not exist: a ❌ on the real one stopped nothing."""
+    async with on_slack() as slack:
+        await slack.beats(5)
+        slack.server.fails("chat.postMessage", "vague", says=says, holding="PROPOSAL from agent")
+        document = slack.document(PROD, proposal_id="p1")
+        await slack.server.proposes("ULEILA", document)
+        await slack.keeps_delivering(lambda: slack.seeded("p1"))
+        (card,) = slack.cards("p1")
+        await slack.server.reacts("UBEN", card.ts, "x")
+        await slack.stands("p1", "rejected")

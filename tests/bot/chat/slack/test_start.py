@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bot.chat.slack import checks
 from bot.expected import StartFailed
 from tests.builders import PROD
 from tests.slack_stage import eventually, on_slack
@@ -50,6 +51,52 @@ async def test_a_bot_that_is_not_in_its_channel_says_so() -> None:
 async def test_slack_that_is_down_at_the_start_is_waited_for() -> None:
     async with on_slack(opened=False) as slack:
         slack.server.fails("auth.test", "status", times=3, status=503)
+        await slack.opens()
+        assert slack.hearing.connected
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "status", "status": 503},
+        {"kind": "dropped"},
+        {"kind": "error", "error": "internal_error"},
+        {"kind": "ratelimited", "retry_after_s": 60},
+    ],
+    ids=lambda fault: fault["kind"],
+)
+async def test_a_bot_hears_although_slack_does_not_say_how_its_channel_stands(
+    fault: dict[str, object],
+) -> None:
+    """That look only says why nothing is heard: nobody could stop anything until it succeeded."""
+    async with on_slack(opened=False) as slack:
+        slack.server.fails("conversations.info", **fault, times=None)
+        await slack.opens()
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UBEN", card.ts, "x")
+        await slack.stands("p1", "rejected")
+
+
+@pytest.mark.parametrize("says", [{}, {"user_id": None, "team_id": 7, "bot_id": [1]}])
+async def test_a_bot_that_is_not_told_who_it_is_says_so_and_asks_again(
+    says: dict[str, object],
+) -> None:
+    """It took itself for connected, and no mention of it was a command until it was restarted."""
+    async with on_slack(opened=False) as slack:
+        fault = slack.server.fails("auth.test", "vague", says=says, times=2)
+        await slack.opens()
+        assert fault.times == 0
+        card = await slack.proposes(PROD)
+        await slack.server.reacts("UBEN", card.ts, "x")
+        await slack.stands("p1", "rejected")
+
+
+async def test_a_bot_waits_but_a_moment_for_a_look_that_is_never_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checks, "_SEEN_S", 0.1)
+    async with on_slack(opened=False) as slack:
+        slack.server.fails("conversations.info", "hangs", times=None)
         await slack.opens()
         assert slack.hearing.connected
 
