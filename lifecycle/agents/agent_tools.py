@@ -25,7 +25,7 @@ from lifecycle.expiry import expire
 from lifecycle.fitting import fits_its_digest
 from lifecycle.freezing import FROZEN, stands_still
 from lifecycle.judging.gatekeeper import Gatekeeper
-from lifecycle.judging.open_windows import LATE, was_late
+from lifecycle.judging.open_windows import was_late
 from lifecycle.moment import Moment
 from lifecycle.opening import ask_people, start_execution, still_true
 from lifecycle.people.acts import decided_words
@@ -36,7 +36,7 @@ from lifecycle.records import PermitRecord
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
 from lifecycle.verdict import Verdict
-from lifecycle.verdicts.findings import newly_soft, waits_for_rule
+from lifecycle.verdicts.findings import LATE, newly_soft, waits_for_rule
 from lifecycle.verdicts.judge import reject_by_sentinel
 
 _FRESH_CHECKS = 5

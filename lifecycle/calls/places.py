@@ -14,7 +14,7 @@ from lifecycle.policy import Level, Policy
 from lifecycle.proposal import Execution, Proposal, Verb
 from lifecycle.sentinel import Facts
 from lifecycle.verdict import Verdict
-from lifecycle.verdicts.findings import newly_soft
+from lifecycle.verdicts.findings import LATE, newly_soft
 from lifecycle.verdicts.judge import hard_words
 from lifecycle.world import Law, World
 
@@ -22,7 +22,6 @@ from lifecycle.world import Law, World
 #: one.
 _BY_PLACE: Final = "blast_radius_bounded"
 _ROOTS: Final = "roots"
-_LATE: Final = "rule_timeout"
 #: How often it is asked while a busy machine keeps it from answering in time.
 _ASKED: Final = 3
 
@@ -68,6 +67,6 @@ async def _verdict(world: World, law: Law, proposal: Proposal) -> Verdict:
             policy_digest=law.policy.digest,
             subset={_BY_PLACE},
         )
-        if not any(found.code == _LATE for _, found in verdict.findings_at(Level.HARD)):
+        if not any(found.code == LATE for _, found in verdict.findings_at(Level.HARD)):
             break
     return verdict

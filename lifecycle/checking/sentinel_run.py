@@ -18,6 +18,7 @@ from lifecycle.located import located
 from lifecycle.policy import Level
 from lifecycle.sentinel import Facts, LoadedRule
 from lifecycle.verdict import PASSED, Finding, RuleResult, Verdict
+from lifecycle.verdicts.findings import LATE
 
 log = logging.getLogger("signoff.sentinel")
 
@@ -218,7 +219,7 @@ def _not_begun(loaded: LoadedRule) -> RuleResult:
 
 def _timed_out(loaded: LoadedRule, what: str) -> RuleResult:
     words = f"The rule {loaded.id} {what}, so it did not pass."
-    return RuleResult(loaded.id, loaded.level, (Finding("rule_timeout", "", words, Level.HARD),))
+    return RuleResult(loaded.id, loaded.level, (Finding(LATE, "", words, Level.HARD),))
 
 
 def _is_main() -> bool:

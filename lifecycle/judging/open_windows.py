@@ -17,7 +17,7 @@ from lifecycle.proposal import Outcome, Proposal, Verb
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from lifecycle.verdict import Verdict
-from lifecycle.verdicts.findings import WAITABLE
+from lifecycle.verdicts.findings import LATE, WAITABLE
 from lifecycle.verdicts.fingerprints import Fingerprints, changed_rules, in_force
 from lifecycle.verdicts.last_judged import (
     awaits_answer,
@@ -29,8 +29,6 @@ from lifecycle.verdicts.last_judged import (
 )
 from lifecycle.windows import defers
 
-#: The code of a finding that a rule did not end in time.
-LATE: Final = "rule_timeout"
 _NOT_YET: Final = "The policy in force has not judged it yet."
 _STILL: Final = "Its evidence is still to be judged by, under this policy."
 

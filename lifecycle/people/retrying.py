@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from lifecycle.agreeing.rows import begun_with, stands_as_told
@@ -20,7 +21,7 @@ from lifecycle.opening import still_true
 from lifecycle.people.acts import Act, Reviewed, found
 from lifecycle.people.overtaken import said_of_this_call
 from lifecycle.people.settling import reviewed, reviewer, too_early
-from lifecycle.policy import ToolPolicy
+from lifecycle.policy import Level, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Attention, Outcome, Proposal, Verb
 from lifecycle.proposers import configured
@@ -28,7 +29,8 @@ from lifecycle.quorum import configured_tier, may_approve
 from lifecycle.sentinel import Facts
 from lifecycle.text.masking import mask_text
 from lifecycle.tier import Tier
-from lifecycle.verdict import Verdict
+from lifecycle.verdict import Finding, Verdict
+from lifecycle.verdicts.findings import newly_soft
 from lifecycle.verdicts.fingerprints import call_print_of
 from lifecycle.verdicts.fits_tool import misfit
 
@@ -49,7 +51,8 @@ class CheckAgain(Exception):
 def retry(
     tx: Transaction, moment: Moment, act: Act, *, checked: tuple[Facts, Verdict] | None
 ) -> Reviewed:
-    """Repeat the failed verb with a new attempt and permit, unless Sentinel objects.
+    """Repeat the failed verb with a new attempt and permit, unless Sentinel objects: to an
+    execution it may object with a soft finding as well, of which people did not know.
 
     Raises ReviewRefused nothing_to_settle, still_running, not_a_reviewer, own_proposal,
     owner_of_agent (both where the tool is called otherwise than it was approved), tool_blocked,
@@ -94,10 +97,19 @@ def _sentinel_agrees(
 ) -> None:
     if checked is None or not still_true(tx, moment, proposal, checked[1], checked[0]):
         raise CheckAgain
-    verdict = checked[1]
-    if not verdict.passed:
-        words = "; ".join(fault.suggestion or fault.code for fault in verdict.faults())
-        raise ReviewRefused(str(verdict.reason), f"Sentinel objects now: {words}")
+    objections = _objections(proposal, checked[1])
+    if objections:
+        words = "; ".join(finding.words or finding.code for _, finding in objections)
+        raise ReviewRefused(objections[0][0], f"Sentinel objects now: {words}")
+
+
+def _objections(proposal: Proposal, verdict: Verdict) -> Sequence[tuple[str, Finding]]:
+    """Return, each with its rule, what keeps a call from being repeated: what is hard, and for an
+    execution, which begins anew, what people did not know of when they approved. `retry` takes no
+    reason, and without one nobody's word counts over a soft finding."""
+    hard = verdict.findings_at(Level.HARD)
+    begins = begun(proposal).verb is Verb.EXECUTE
+    return (*hard, *(newly_soft(proposal, verdict) if begins else ()))
 
 
 def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:

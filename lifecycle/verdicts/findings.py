@@ -6,20 +6,27 @@ from typing import Final
 
 from lifecycle.policy import Level
 from lifecycle.proposal import Proposal
-from lifecycle.verdict import Verdict
+from lifecycle.verdict import Finding, Verdict
 
 #: Findings that pass by themselves: the proposal waits instead of ending (design section 5).
 WAITABLE: Final = frozenset({"evidence_stale", "outside_hours", "change_freeze"})
+#: The code of a finding that a rule did not end in time.
+LATE: Final = "rule_timeout"
 
 
-def newly_soft(proposal: Proposal, verdict: Verdict) -> bool:
-    """Return True if the verdict has a soft finding that people did not see when they approved."""
-    return not _soft(verdict) <= (_soft(proposal.verdict) if proposal.verdict else frozenset())
-
-
-def _soft(verdict: Verdict) -> frozenset[tuple[str, str, str]]:
+def newly_soft(proposal: Proposal, verdict: Verdict) -> tuple[tuple[str, Finding], ...]:
+    """Return the soft findings that people did not see when they approved, each with its rule."""
+    seen = _told(proposal.verdict) if proposal.verdict else frozenset()
     found = verdict.findings_at(Level.SOFT)
-    return frozenset((rule, finding.code, finding.path) for rule, finding in found)
+    return tuple(each for each in found if _as_told(*each) not in seen)
+
+
+def _told(verdict: Verdict) -> frozenset[tuple[str, str, str]]:
+    return frozenset(_as_told(*each) for each in verdict.findings_at(Level.SOFT))
+
+
+def _as_told(rule: str, finding: Finding) -> tuple[str, str, str]:
+    return rule, finding.code, finding.path
 
 
 def waits_for_rule(verdict: Verdict) -> str | None:

@@ -9,22 +9,23 @@ from typing import Any
 import pytest
 
 from lifecycle.policy import ActionType, Level, RuleSettings
-from lifecycle.ports import StoreUnavailable
+from lifecycle.ports import StoreUnavailable, ToolFailed
+from lifecycle.proposal import Attention
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, a_document, a_tool
+from tests.fakes.tools import raising
+from tests.stories.doubtful import DEPLOY, unknown_deployment
 from tests.world import World
 
-DEPLOY = "production-deploy"
 
-
-def softly(world: World, *rules: str) -> dict[str, RuleSettings]:
-    """Return the rules with these soft, and `final warning` prohibited."""
+def softly(world: World, *rules: str, level: Level = Level.SOFT) -> dict[str, RuleSettings]:
+    """Return the rules with these soft, or at another level, and `final warning` prohibited."""
     settings = dict(world.workflow.policy.rules)
     settings["prohibited_content"] = replace(
         settings["prohibited_content"], settings={"phrases": ["final warning"]}
     )
-    return settings | {rule: replace(settings[rule], level=Level.SOFT) for rule in rules}
+    return settings | {rule: replace(settings[rule], level=level) for rule in rules}
 
 
 async def test_a_second_soft_finding_is_shown_before_what_has_a_first_begins(world: World) -> None:
@@ -110,3 +111,53 @@ async def test_a_card_on_a_surface_that_the_config_has_no_more_shows_nobody_anyt
 
     await world.shows()
     assert world.tool("send-email").verbs() == ["execute"]
+
+
+async def test_no_execution_is_tried_again_over_a_soft_finding_that_nobody_knew_of(
+    world: World,
+) -> None:
+    """`retry` takes no reason, and nobody's word counts over a soft finding without one."""
+    await world.adopts(rules=softly(world, "prohibited_content", level=Level.ADVISORY))
+    known = await unknown_deployment(world, parameters={"version": "v42", "note": "final warning"})
+    await world.adopts(rules=softly(world, "prohibited_content"))
+
+    refused = await world.workflow.retry(known, world.sender("ana"))
+    await world.workflow.idle()
+
+    assert (refused.code, refused.done) == ("prohibited_content", False)
+    assert "Sentinel objects now: " in refused.words
+    assert world.tool(DEPLOY).verbs() == ["execute"]
+    assert (await world.proposal(known)).attention is Attention.OUTCOME_UNKNOWN
+    assert (await world.workflow.settle(known, world.sender("ana"), happened=False)).done
+
+
+async def test_what_people_approved_over_a_soft_finding_is_tried_again_under_it(
+    world: World,
+) -> None:
+    await world.adopts(rules=softly(world, "prohibited_content"))
+    world.tool(DEPLOY).on["execute"] = raising(RuntimeError("cut off"))
+    await world.submits(PROD, parameters={"version": "v42", "note": "final warning"})
+    await world.approves("ana", "p1", "that wording is agreed")
+    world.tool(DEPLOY).on.clear()
+
+    assert (await world.workflow.retry("p1", world.sender("ben"))).done
+    await world.workflow.idle()
+
+    assert world.tool(DEPLOY).verbs() == ["execute", "execute"]
+
+
+async def test_a_commit_is_tried_again_whatever_soft_finding_there_is_since(world: World) -> None:
+    """Inside a window only hard findings count; where a path leads is asked besides (ADR 0027)."""
+    world.tool("send-email").on["commit"] = raising(ToolFailed("the server is away"))
+    body = MAIL["parameters"] | {"body": "This is the final warning"}
+    await world.adopts(rules=softly(world, "prohibited_content", level=Level.ADVISORY))
+    await world.submits(MAIL, proposal_id="p1", parameters=body)
+    await world.approves("ana", "p1")
+    await world.passes(minutes=16)
+    world.tool("send-email").on.clear()
+    await world.adopts(rules=softly(world, "prohibited_content"))
+
+    assert (await world.workflow.retry("p1", world.sender("ben"))).done
+    await world.workflow.idle()
+
+    assert world.tool("send-email").verbs() == ["execute", "commit", "commit"]
