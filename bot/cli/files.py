@@ -63,9 +63,14 @@ def restore(
     \b
     signoff restore /var/backups/signoff-2026-03-02.db
     """
-    loaded = some_config_of(context, config, ask_classes=True)
     from bot import single
+    from bot.config.own_code import OwnCodeHangs
     from bot.storage.copies import bring_back
+
+    try:
+        loaded = some_config_of(context, config, ask_classes=True)
+    except OwnCodeHangs as error:
+        fail(f"{error}: no bot could start with it. Mend that first; nothing was brought back.")
 
     in_question: list[int] = []
 

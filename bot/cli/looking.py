@@ -17,6 +17,7 @@ from bot.cli.options import (
     JsonOption,
     best_config_of,
     config_of,
+    config_to_show,
     wants_json,
 )
 from bot.cli.saying import complain, fail, give_json, give_reply
@@ -61,6 +62,7 @@ def pending(
     loaded = config_of(context, config, only_look=True)
     from bot import views
     from bot.books import look
+    from bot.chat.commands.as_typed import answer_as_typed
     from bot.chat.commands.listing import pending_reply
 
     beside = _beside(loaded)
@@ -73,7 +75,7 @@ def pending(
     def view(tx: Transaction, now_ms: int) -> CommandReply:
         return pending_reply(views.pending_page(tx, now_ms, page), now_ms)
 
-    reply = pool.run(look(loaded, view))
+    reply = answer_as_typed(pool.run(look(loaded, view)), "signoff ")
     give_reply(replace(reply, blocks=(*reply.blocks, *beside.values())))
 
 
@@ -113,16 +115,17 @@ def show(
     signoff show p1
     signoff show 2f9c --json
     """
-    loaded = config_of(context, config, only_look=True)
     from bot import views
     from bot.chat.cards.beside import Beside, call_begun
     from bot.chat.cards.card import card_of
     from bot.chat.commands.listing import card_reply
 
     if wants_json(context, json):
+        loaded = config_of(context, config, only_look=True)
         url = loaded.intake.http.public_url
         give_json(_looked(loaded, lambda tx, now: views.show(tx, proposal_id, now, public_url=url)))
         return
+    loaded = config_to_show(context, config)
 
     def view(tx: Transaction, now_ms: int) -> CommandReply:
         proposal = views.resolve(tx, proposal_id)

@@ -7,6 +7,7 @@ import os
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -31,6 +32,10 @@ ConfigOption = Annotated[
         show_default=False,
     ),
 ]
+#: For so many seconds a command that only looks waits for rules and tools of others to be loaded.
+LOADED_S: Final = 10.0
+#: And one that must know of each tool whether it stages; a large package may take half a minute.
+LOADED_AT_MOST_S: Final = 60.0
 #: True if --json was given; for errors that are told after the context of the command is gone.
 _JSON: Final = ContextVar("json", default=False)
 
@@ -66,7 +71,8 @@ def config_path(context: typer.Context, config: Path | None) -> Path:
 
 
 def config_of(context: typer.Context, config: Path | None, *, only_look: bool = False) -> Config:
-    """Read the config; with `only_look` the rules are not loaded, nor their settings checked.
+    """Read the config; with `only_look` no rule and no class of a tool is loaded, nor are the
+    settings of rules checked.
 
     Raises ConfigInvalid. With `only_look`, a note on it says which commands work nevertheless.
     """
@@ -74,7 +80,7 @@ def config_of(context: typer.Context, config: Path | None, *, only_look: bool = 
 
     path = config_path(context, config)
     try:
-        return load_config(path, ask_rules=not only_look)
+        return load_config(path, ask_rules=not only_look, ask_classes=not only_look)
     except ConfigInvalid as error:
         if only_look and _brakes_work(path):
             error.add_note(
@@ -82,6 +88,23 @@ def config_of(context: typer.Context, config: Path | None, *, only_look: bool = 
                 "nevertheless, and a bot that runs goes on under its old one."
             )
         raise
+
+
+def config_to_show(context: typer.Context, config: Path | None) -> Config:
+    """Read the config like `config_of` with `only_look`, and also ask the classes of tools what
+    they can take back; where one cannot be asked, or hangs, say so and go on without. Raises
+    ConfigInvalid."""
+    from bot.config import ConfigInvalid, load_config
+    from bot.config.own_code import OwnCodeHangs, loaded_in_time
+
+    path = config_path(context, config)
+    try:
+        return loaded_in_time(partial(load_config, path, ask_rules=False), LOADED_S)
+    except (ConfigInvalid, OwnCodeHangs) as error:
+        without = config_of(context, config, only_look=True)
+        words = "what a tool with a class of its own can take back is not known here."
+        print(f"{error}: {words}", file=sys.stderr)
+        return without
 
 
 def _brakes_work(path: Path) -> bool:
@@ -102,11 +125,18 @@ def some_config_of(
     """Read the parts of the config that verifying, copying and freezing need, and load no rule nor,
     without `ask_classes`, a class of a tool.
 
-    Mistakes in other parts are printed to standard error and do no harm. Raises ConfigInvalid.
+    Mistakes in other parts are printed to standard error and do no harm. Raises ConfigInvalid, and
+    with `ask_classes` OwnCodeHangs.
     """
     from bot.config import load_what_is_needed
+    from bot.config.own_code import loaded_in_time
 
-    found, problems = load_what_is_needed(config_path(context, config), ask_classes=ask_classes)
+    path = config_path(context, config)
+    if ask_classes:
+        with_classes = partial(load_what_is_needed, path, ask_classes=True)
+        found, problems = loaded_in_time(with_classes, LOADED_AT_MOST_S)
+    else:
+        found, problems = load_what_is_needed(path)
     _warn(problems)
     return found
 
@@ -114,16 +144,23 @@ def some_config_of(
 def best_config_of(context: typer.Context, config: Path | None) -> Config:
     """Read the whole config, or if it is invalid the parts that `some_config_of` reads.
 
-    Every mistake is printed to standard error then.
+    Every mistake is printed to standard error then, and so is which rule or tool of others hangs as
+    it is loaded.
     """
     from bot.config import ConfigInvalid, load_what_is_needed
+    from bot.config.own_code import OwnCodeHangs, loaded_in_time
 
+    path = config_path(context, config)
     try:
-        return config_of(context, config)
+        return loaded_in_time(partial(config_of, context, config), LOADED_S)
     except ConfigInvalid as error:
-        found, _ = load_what_is_needed(config_path(context, config))
+        found, _ = load_what_is_needed(path)
         _warn(error.problems)
-        return found
+    except OwnCodeHangs as error:
+        found, problems = load_what_is_needed(path)
+        print(f"{error}: a bot that is started waits for it as well.", file=sys.stderr)
+        _warn(problems)
+    return found
 
 
 def _warn(problems: Sequence[Problem]) -> None:

@@ -90,13 +90,14 @@ class Config:
         return self.data / "spool.jsonl"
 
 
-def load_config(path: Path, *, ask_rules: bool = True) -> Config:
+def load_config(path: Path, *, ask_rules: bool = True, ask_classes: bool = True) -> Config:
     """Read and check `path`. Raises ConfigInvalid with every problem that was found.
 
     Without `ask_rules` the rules are not loaded, which saves time for commands that only look. Then
-    their settings are not checked, and the policy has no digest.
+    their settings are not checked, and the policy has no digest. Without `ask_classes` it is not
+    known of the tools that others wrote what they can take back.
     """
-    config, problems = _loaded(path.absolute(), ask_rules=ask_rules, ask_classes=True)
+    config, problems = _loaded(path.absolute(), ask_rules=ask_rules, ask_classes=ask_classes)
     problems.raise_if_any()
     return config
 

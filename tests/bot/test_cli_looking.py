@@ -44,6 +44,15 @@ def test_a_misspelt_key_takes_no_brake_away(moved_in: House) -> None:
     assert "goes on under its old config" in frozen.stderr
 
 
+@pytest.mark.parametrize("words", [("freeze", "now", "--as", "ana"), ("thaw", "--as", "ana")])
+def test_nothing_is_said_to_be_wrong_with_a_config_that_is_right(
+    moved_in: House, words: tuple[str, ...]
+) -> None:
+    done = moved_in.run(*words)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_group_without_people_takes_no_brake_away(moved_in: House) -> None:
     path = moved_in.folder / "config.yaml"
     path.write_text(
@@ -89,6 +98,28 @@ def test_who_the_people_are_must_be_readable_to_freeze(moved_in: House) -> None:
     path.write_text(path.read_text().replace("people:", "people: 7\nx:", 1))
 
     assert moved_in.run("freeze", "incident", "--as", "ana").returncode == 2
+
+
+def test_more_pages_are_asked_for_as_it_is_typed_on_the_command_line(
+    tmp_path: Path, root: Path
+) -> None:
+    house = House(tmp_path, root)
+    mail = json.loads((house.folder / "examples" / "mail.json").read_text())
+    (house.folder / "mails").mkdir()
+    lines = ""
+    for number in range(11):  # one agent has ten open at most
+        actor, parameters = "nour" if number == 10 else "leila", {**mail["parameters"]}
+        parameters["subject"] = f"Invoice {number}"
+        file = house.folder / "mails" / f"{number}.json"
+        file.write_text(json.dumps({**mail, "actor": actor, "parameters": parameters}))
+        lines += f"{actor}: propose @mails/{number}.json\n"
+    assert house.run("run", said=lines).returncode == 0
+
+    first, second = house.run("pending").stdout, house.run("pending", "2").stdout
+
+    assert first.startswith("11 pending, page 1 of 2\n")
+    assert first.splitlines()[-1] == "More: signoff pending 2"
+    assert "More" not in second
 
 
 def test_pending_lists_what_waits(lived_in: House) -> None:

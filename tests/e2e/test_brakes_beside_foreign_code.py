@@ -1,4 +1,4 @@
-"""Freezing, thawing, verifying and copying load no rule and no tool that others wrote.
+"""Freezing, thawing, verifying, copying and listing load no rule and no tool that others wrote.
 
 Such code may ask a server as it is loaded, and wait for ever where that one is dead.
 """
@@ -82,8 +82,12 @@ def test_no_brake_waits_for_code_that_hangs_while_it_is_loaded(
     assert bot.answer("leila: propose @examples/search.json")["state"] == "sentinel_approved"
     assert bot.beside("backup", "copy.db").returncode == 0
     assert bot.beside("thaw").returncode == 0
-    assert bot.answer("leila: propose @examples/tracker.json")["state"] == "completed"
+    tracked = bot.answer("leila: propose @examples/tracker.json")
+    assert tracked["state"] == "completed"
     assert bot.beside("audit", "verify").returncode == 0
+    assert bot.beside("pending").returncode == 0
+    for command in ("explain", "show"):
+        assert bot.beside(command, tracked["proposal_id"], "--json").returncode == 0
     with pytest.raises(BlockingIOError):
         dead.accept()  # nobody has asked it
 
