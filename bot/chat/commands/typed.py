@@ -62,6 +62,15 @@ def is_stop(text: str) -> bool:
     return typed(text).word in HEARD_UNSTORED
 
 
+def takes_back(text: str) -> bool:
+    """Return True for a command that takes a proposal back before it begins.
+
+    It must take effect as soon as a stop, but is not heard unstored or in a channel of before: who
+    withdraws is told that nothing was done.
+    """
+    return typed(text).word == "withdraw"
+
+
 def lane_of(text: str, who: str, number: str) -> str:
     """Return the lane of a command in the inbox; commands of one lane are processed in order.
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot.chat.commands.typed import is_stop, lane_of
+from bot.chat.commands.typed import is_stop, lane_of, takes_back
 from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.inbox import Inbox
 from bot.chat.hearing.incoming import UNREAD, Incoming
@@ -108,7 +108,8 @@ class Interactions:
         user, team = str(body.get("user_id", "")), str(body.get("team_id", ""))
         text = unescape(str(body.get("text", "")))
         stops, url, ours = is_stop(text), str(body.get("response_url", "")), self._desk.rest.id
-        sender = await self._speaking.sender(user, team, event_id, stops=stops)
+        bounded = stops or takes_back(text)
+        sender = await self._speaking.sender(user, team, event_id, stops=bounded)
         if body.get("channel_id") not in homes(ours, body, stops=stops):
             await self._desk.workflow.note_ignored("", sender, "wrong_place")
             self._asides.begin(self._desk.web.respond(url, _ELSEWHERE.format(ours)), to=user)

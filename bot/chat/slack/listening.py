@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bot.chat.commands.commands import Commands
-from bot.chat.commands.typed import is_stop, lane_of
+from bot.chat.commands.typed import is_stop, lane_of, takes_back
 from bot.chat.hearing.copies import Copies
 from bot.chat.hearing.event_ids import card_lane
 from bot.chat.hearing.given_before import given_before, given_or_heard
@@ -248,7 +248,8 @@ class Listening:
         user = heard.user or await self._desk.accounts.user_of_bot(heard.bot) or heard.bot
         place = f"{heard.channel}:{heard.thread_ts}"
         team, stops = team_of(payload), is_stop(heard.text)
-        sender = await self._speaking.sender(user, team, event_id, place, stops=stops)
+        bounded = stops or takes_back(heard.text)
+        sender = await self._speaking.sender(user, team, event_id, place, stops=bounded)
         if heard.bot and sender.kind is ActorKind.PERSON:
             # An app with a person's token writes in their name; those are not the person's words.
             account = f"{sender.account} through the app {heard.bot}"

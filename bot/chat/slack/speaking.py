@@ -58,8 +58,8 @@ class Speaking:
     ) -> Sender:
         """Return who acted; raises SurfaceFailed if Slack cannot be asked.
 
-        Who stops something waits for that a minute at most, and not at all for the end of a longer
-        limit: then the config tells whose account it is (ADR 0011).
+        Who stops something, or takes back (`stops`), waits for that a minute at most, and not at
+        all for the end of a longer limit: then the config tells whose account it is (ADR 0011).
         """
         policy, accounts = self._desk.workflow.policy, self._desk.accounts
         team = team or self._me.team

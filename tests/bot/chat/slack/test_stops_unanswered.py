@@ -11,6 +11,7 @@ from bot.chat.hearing.shown import HEARD_MS, as_it_showed
 from bot.chat.slack import speaking
 from bot.chat.surface import SurfaceFailed
 from lifecycle.answers import Sender
+from tests.bot.chat.slack.counted import mention
 from tests.bot.chat.slack.test_accounts_moved import is_another_one
 from tests.bot.chat.slack.test_limited import a_mail, a_while
 from tests.fakes.slack_server.workspace import Message
@@ -169,3 +170,27 @@ async def test_a_stop_counts_although_its_event_names_another_workspace_of_the_g
         await slack.server.says("UBEN", words, team="T9")
         assert await stopped_after(slack, rounds=10)
         assert str((await slack.world.proposal("p1")).decided_by) == "person ben"
+
+
+@pytest.mark.parametrize("way", ["said", "slash"])
+async def test_whoever_takes_back_a_proposal_of_their_own_waits_a_minute_at_most_for_slack(
+    way: str,
+) -> None:
+    """It held its proposal, which nobody could end or begin, for as long as Slack was silent."""
+    async with on_slack() as slack:
+        if way == "said":  # its agent
+            await slack.proposes(**a_mail(1))
+            withdraw = slack.server.says("ULEILA", mention(slack, "withdraw p1"))
+        else:  # the person who proposed it
+            await slack.server.says("UANA", mention(slack, f"propose {of_ana(slack)}"))
+            await slack.stands("p1", "sentinel_approved")
+            withdraw = slack.server.slash("UANA", "withdraw p1")
+        slack.server.fails("users.info", "status", status=503, times=None)
+        await withdraw
+        for _ in range(10):
+            await a_while(slack, 10)
+        assert (await slack.world.proposal("p1")).reason == "withdrawn"
+
+
+def of_ana(slack: OnSlack) -> str:
+    return slack.text(**a_mail(1) | {"actor": "ana"})
