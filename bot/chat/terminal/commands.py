@@ -62,7 +62,8 @@ class TerminalCommands:
         if word in TAKE_DOCUMENTS and rest.lstrip().startswith("@"):
             return await self._from_file(word, rest.strip().removeprefix("@"), said.sender)
         if word in TAKE_DOCUMENTS and (found := _A_FILE.fullmatch(rest)):
-            return await self._refused(word, _without_sign(found[1]), said.sender, as_bytes(rest))
+            error = Refused([_without_sign(found[1])])
+            return await self._refused(word, error, said.sender, as_bytes(rest))
         if not _is_utf8(command.line) and word in HEARD_UNSTORED:
             said = said._replace(text=_readable(said.text))  # a stop counts whatever bytes it has
         elif not _is_utf8(command.line) and word not in TAKE_DOCUMENTS:
@@ -92,10 +93,10 @@ class TerminalCommands:
 
     async def _not_closed(self, word: str, rest: str, sender: Sender) -> CommandReply:
         """Refuse a document that is not closed: nobody knows what was meant behind it."""
-        return await self._refused(word, _NOT_CLOSED, sender, as_bytes(rest))
+        return await self._refused(word, Refused([_NOT_CLOSED]), sender, as_bytes(rest))
 
-    async def _refused(self, word: str, fault: Fault, sender: Sender, raw: bytes) -> CommandReply:
-        error = Refused([fault])
+    async def _refused(self, word: str, error: Refused, sender: Sender, raw: bytes) -> CommandReply:
+        """Refuse a document: JSON for whoever proposes, words for whoever hands in evidence."""
         answer = await self._commands.workflow.intake.refused(error, sender, raw)
         if word == "propose":
             return CommandReply(document=answer.as_json(), code=answer.reason)
@@ -105,8 +106,7 @@ class TerminalCommands:
         try:
             raw = self._read(name)
         except Refused as error:
-            answer = await self._commands.workflow.intake.refused(error, sender, b"")
-            return CommandReply(document=answer.as_json(), code=answer.reason)
+            return await self._refused(word, error, sender, b"")
         now_ms = self._commands.workflow.world.clock.now_ms()
         # In a thread: a document at the limit takes a while, and all surfaces share the loop.
         document = await asyncio.to_thread(composed, raw, Path(name).stem, now_ms, self._new_id)
