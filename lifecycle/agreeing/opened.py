@@ -16,7 +16,7 @@ from lifecycle.proposal import SENTINEL, ActorKind, Proposal
 from lifecycle.review import Decision, Review
 from lifecycle.tier import Puller, Tier
 from lifecycle.verdicts.effective_terms import stands_as_judged
-from lifecycle.verdicts.judge import may_orchestrate
+from lifecycle.verdicts.judge import orchestrator_may_open
 
 
 def stands_as_opened(tx: Transaction, moment: Moment, proposal: Proposal) -> bool:
@@ -45,8 +45,7 @@ def _opened_rightly(moment: Moment, proposal: Proposal, reviews: Sequence[Review
             return opener == SENTINEL and tier in (Tier.AUTO, Tier.AUTO_PLUS)
         case Puller.ORCHESTRATOR:
             named = opener.kind is ActorKind.AGENT and opener.id == moment.policy.orchestrator
-            allowed = may_orchestrate(moment.policy, proposal) and not proposal.quorum_needs_people
-            return named and allowed
+            return named and orchestrator_may_open(moment.policy, proposal)
         case Puller.PERSON:
             approved = opener.id in {review.person for review in reviews}
             counted = approvals(reviews, moment.policy, proposal)

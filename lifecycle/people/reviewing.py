@@ -35,7 +35,7 @@ from lifecycle.review import Decision
 from lifecycle.state import State
 from lifecycle.tier import Puller
 from lifecycle.verdicts.effective_terms import revoke_permit
-from lifecycle.verdicts.judge import may_orchestrate, opening_changes
+from lifecycle.verdicts.judge import opening_changes, orchestrator_may_open
 
 
 def approve(tx: Transaction, moment: Moment, act: Act) -> Reviewed:
@@ -176,7 +176,7 @@ def _counted(
 
 def _orchestrated(tx: Transaction, moment: Moment, proposal: Proposal, act: Act) -> Reviewed:
     """Open a proposal for the orchestrator's ✅, if auto-approval may; it may do nothing else."""
-    allowed = may_orchestrate(moment.policy, proposal) and not proposal.quorum_needs_people
+    allowed = orchestrator_may_open(moment.policy, proposal)
     if not allowed or proposal.state is not State.SENTINEL_APPROVED:
         if proposal.actor == act.sender.identity:
             raise ReviewRefused("own_proposal", "Nobody approves a proposal of their own.")

@@ -214,11 +214,12 @@ def _opener(
 
 def auto_approvable(policy: Policy, proposal: Proposal) -> bool:
     """Return whether the config lets the orchestrator's name open this proposal."""
-    return (
-        proposal.tier in policy.auto_approval_tiers
-        and may_orchestrate(policy, proposal)
-        and not proposal.quorum_needs_people
-    )
+    return proposal.tier in policy.auto_approval_tiers and orchestrator_may_open(policy, proposal)
+
+
+def orchestrator_may_open(policy: Policy, proposal: Proposal) -> bool:
+    """Return whether the orchestrator's word opens this proposal, by the config or by its ✅."""
+    return may_orchestrate(policy, proposal) and not proposal.quorum_needs_people
 
 
 def may_orchestrate(policy: Policy, proposal: Proposal) -> bool:

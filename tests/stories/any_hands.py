@@ -72,7 +72,8 @@ class Hands(Deeds):
             signal = self._signal()
             person = self.chance.choice(_PEOPLE)
             pressing = self._incoming(card).pressed(
-                self._on(card, person), message_id, signal, self.chance.choice(("", "so"))
+                *(self._on(card, person), message_id, signal, self.chance.choice(("", "so"))),
+                in_place=True,
             )
             self._stopping(pressing, card, signal)
 

@@ -114,9 +114,9 @@ class Incoming:
         sender: Sender,
         message_id: str,
         signal: Signal,
-        reason: str = "",
+        reason: str,
         *,
-        in_place: bool = True,
+        in_place: bool,
     ) -> Reply:
         """Carry out a button of a card, by the same law as the emoji. A reason of which nobody sees
         a word is none: words are awaited. Raises SurfaceFailed if the card may not be written down
