@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from lifecycle.canonical import digest_of
 from lifecycle.moment import rfc3339
 from lifecycle.proposal import Attention
 from lifecycle.state import State
@@ -148,6 +150,23 @@ async def test_what_began_before_the_trail_told_how_it_was_called_is_taken_back_
     forged("UPDATE audit SET details = json_remove(details, '$.call')")
     forged(f"UPDATE proposals SET rest = json_set(rest, '$.execution.deferred', json('{row}'))")
     await is_called_otherwise(on_disk, STAGING)
+
+    assert (await on_disk.rejects("ben", proposal_id)).done
+
+    assert (await on_disk.proposal(proposal_id)).state is State.ROLLED_BACK
+    assert on_disk.tool(STAGING).verbs() == ["execute", "roll_back"]
+
+
+async def test_what_an_older_version_wrote_in_another_form_is_taken_back_all_the_same(
+    on_disk: World, forged: Any
+) -> None:
+    """The bytes are the proposed ones, whichever form this version would give them."""
+    proposal_id = (await on_disk.submits(PROD, tool=STAGING, target=ON_STAGING)).proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    document = json.loads((await on_disk.proposal(proposal_id)).document)
+    written = json.dumps(document, indent=1).encode()
+    forged(f"UPDATE proposals SET document = X'{written.hex()}', digest = '{digest_of(written)}'")
+    forged(f"UPDATE audit SET digest = '{digest_of(written)}'")
 
     assert (await on_disk.rejects("ben", proposal_id)).done
 

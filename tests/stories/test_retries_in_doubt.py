@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -230,3 +231,35 @@ async def test_what_is_done_by_a_retry_can_be_taken_back_for_a_whole_window(worl
 
     assert (await world.rejects("ben", proposal_id)).done
     assert (await world.proposal(proposal_id)).state is State.ROLLED_BACK
+
+
+async def test_a_commit_that_a_person_finds_done_ended_as_it_was_decided_and_not_by_that_person(
+    world: World,
+) -> None:
+    """The window closed unopposed; whoever looked afterwards decided nothing."""
+    world.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    await world.passes(minutes=16)
+
+    assert (await world.workflow.settle(proposal_id, world.sender("ben"), happened=True)).done
+
+    ended = await world.proposal(proposal_id)
+    assert (ended.state, ended.reason) == (State.COMPLETED, "window_closed_unopposed")
+    assert str(ended.decided_by) == "clock clock"
+
+
+async def test_a_commit_of_which_nothing_tells_who_decided_it_ended_by_whoever_finds_it_done(
+    on_disk: World, forged: Any
+) -> None:
+    on_disk.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
+    proposal_id = (await on_disk.submits(MAIL)).proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    await on_disk.passes(minutes=16)
+    forged("UPDATE proposals SET rest = json_remove(rest, '$.execution.cause')")
+
+    assert (await on_disk.workflow.settle(proposal_id, on_disk.sender("ben"), happened=True)).done
+
+    ended = await on_disk.proposal(proposal_id)
+    assert (ended.state, ended.reason) == (State.COMPLETED, "tool_succeeded")
+    assert str(ended.decided_by) == "person ben"

@@ -9,9 +9,11 @@ import pytest
 
 from lifecycle.policy import ActionType, Agent, ToolKind
 from lifecycle.ports import ToolDoubtful
+from lifecycle.proposal import Attention
 from lifecycle.state import State
-from tests.builders import PROD, REFUND, a_document, digest_value, the_agents
+from tests.builders import MAIL, PROD, REFUND, a_document, digest_value, the_agents
 from tests.fakes.tools import raising
+from tests.stories.doubtful import SEND, UNREACHED
 from tests.stories.forging import problems
 from tests.world import World
 
@@ -144,3 +146,34 @@ async def test_a_person_has_nothing_called_again_for_a_proposer_who_may_not_ask_
 
     await world.adopts(agents=before)
     assert (await world.workflow.retry("p1", world.sender("ben"))).done
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tools": {"parameters": NARROW}},
+        {"tools": {"match": {"domain": "elsewhere.example"}}},
+        {"agents": {}},
+        {"agents": {"leila": replace(the_agents()["leila"], roles=frozenset({"reader"}))}},
+    ],
+)
+async def test_what_was_staged_is_committed_for_a_person_whatever_its_tool_takes_by_now(
+    world: World, change: dict[str, Any]
+) -> None:
+    """It was begun as people approved it; whoever wants it no more rolls it back."""
+    world.tool(SEND).on["commit"] = raising(UNREACHED)
+    await world.submits(MAIL, proposal_id="p1")
+    await world.approves("ana", "p1")
+    await world.passes(minutes=16)
+    assert (await world.proposal("p1")).attention is Attention.COMMIT_FAILED
+    world.tool(SEND).on.clear()
+
+    await changes(world, SEND, **change.get("tools", {}))
+    await world.adopts(**{name: value for name, value in change.items() if name == "agents"})
+    reply = await world.workflow.retry("p1", world.sender("ben"))
+    await world.workflow.idle()
+
+    assert reply.done, reply.words
+    assert world.tool(SEND).verbs() == ["execute", "commit", "commit"]
+    assert (await world.proposal("p1")).state is State.COMPLETED
+    assert await problems(world) == []

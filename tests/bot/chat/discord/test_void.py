@@ -186,6 +186,25 @@ async def test_what_is_taken_back_elsewhere_while_the_card_is_read_does_not_coun
     assert await counting(stage, proposal_id) == []
 
 
+async def test_a_check_mark_that_is_found_gone_was_gone_when_the_card_was_read(
+    stage: DiscordStage,
+) -> None:
+    """Judging it may wait; the trail tells since when it was known."""
+    proposal_id, _ = await approved_once(stage, BEN)
+    row = (await stage.store.read(lambda tx: tx.cards.of(proposal_id)))[0]
+    stage.clock.advance(1)
+    read_ms = stage.clock.now_ms()
+    stage.clock.advance(40)
+
+    nobody = Found(asked_ms=read_ms, seeded=True)
+    await CatchingUp(stage.workflow, "discord", Lanes(whole=True)).apply(row, nobody)
+
+    assert await counting(stage, proposal_id) == []
+    trail = await stage.store.read(lambda tx: tx.audit.of(proposal_id))
+    (told,) = (each.event for each in trail if each.event.kind == "approval_taken_back")
+    assert told.details["heard_at_ms"] == read_ms
+
+
 async def test_whose_check_mark_is_found_after_a_restore_is_told_that_it_does_not_count(
     stage: DiscordStage,
 ) -> None:

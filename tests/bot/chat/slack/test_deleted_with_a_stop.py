@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -155,6 +156,20 @@ async def test_slack_that_does_not_say_who_one_is_is_not_asked_about_the_next() 
             await found_by(slack)
 
         assert len(slack.server.calls_of("users.info")) == before + 1
+
+
+async def test_slack_is_asked_about_each_person_under_a_card_once_a_reading() -> None:
+    """A card is read until nobody new stands there, and Slack limits what it may be asked."""
+    async with on_slack() as slack:
+        card = await slack.proposes(PROD, proposal_id="p1", approval_class="dual")
+        await slack.settles()
+        asked = partial(slack.server.calls_of, "users.info")
+        for emoji in ("white_check_mark", "thumbsup"):  # nobody new stands there the second time
+            await slack.server.reacts("UANA", card.ts, emoji, heard=False)
+            before = len(asked())
+            found = await found_by(slack)
+            assert [each.id for each in found.approving] == ["ana"]
+            assert [call.arguments["user"] for call in asked()[before:]] == ["UANA"]
 
 
 async def test_a_card_that_goes_before_it_is_read_takes_no_approval_back() -> None:

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from lifecycle.policy import Person
 from tests.bot.chat.slack.counted import all_done, counting, state
 from tests.builders import PROD
 from tests.slack_stage import OnSlack, eventually, on_slack
@@ -70,6 +71,25 @@ async def test_who_has_left_is_known_to_have_left_although_slack_says_nothing_of
         slack.server.fails("users.info", "hangs", **silent)
         said = await slack.surface.membership(["ana", "ben"])
         assert sorted(said.values(), key=str) == [False, None]
+
+
+async def test_slack_has_a_quarter_of_the_time_to_say_of_each_who_they_are_however_many_are_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In equal parts a slow answer about any of twenty people would come too late."""
+    monkeypatch.setattr("bot.chat.slack.notifier._MEMBERSHIP_S", 1.0)
+    async with on_slack() as slack:
+        people = [Person(f"p{each}", {"slack": f"T1/U{each}"}) for each in range(20)]
+        await slack.world.adopts(
+            people={**slack.world.workflow.policy.people, **{each.id: each for each in people}}
+        )
+        slack.server.fails("users.info", "hangs", times=None)
+        before = len(slack.server.calls_of("users.info"))
+
+        said = await slack.surface.membership([each.id for each in people])
+
+        assert said == dict.fromkeys((each.id for each in people), None)
+        assert len(slack.server.calls_of("users.info")) - before <= 5  # no time for more
 
 
 @pytest.mark.parametrize("method", ["views.open", "chat.update", "reactions.get"])
