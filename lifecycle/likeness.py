@@ -10,8 +10,8 @@ import orjson
 
 from lifecycle.canonical import canonical_bytes, digest_of
 from lifecycle.text.amounts import Amount, own_amounts
-from lifecycle.text.field_names import says_recipient
 from lifecycle.text.folding import folded
+from lifecycle.text.recipients import says_recipient
 from lifecycle.text.undressed import undressed
 
 #: Compared with `in`, so that false and 0 are not among them.

@@ -41,8 +41,9 @@ from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.field_names import readings_of
 from lifecycle.text.field_paths import fields_named
 from lifecycle.text.folding import folded
+from lifecycle.text.path_values import is_called_a_path, paths_of
 from lifecycle.text.plain_paths import Root, names_another, root_at
-from lifecycle.text.values import Place, is_called_a_path, paths_of
+from lifecycle.text.values import Place
 from lifecycle.verdict import Finding
 
 _ALLOWED: Final = "allowed_fields"
@@ -69,7 +70,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 12
+    version: ClassVar[int] = 13
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):

@@ -24,7 +24,7 @@ from pydantic import AfterValidator, Field
 from lifecycle.document import ProposalDocument
 from lifecycle.policy import ActionType
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
-from lifecycle.text.values import Place, named_in
+from lifecycle.text.values import CONSTRAINTS, PARAMETERS, Place, named_in
 from lifecycle.verdict import Finding
 
 _SUFFIX: Final = "-deploy"
@@ -45,16 +45,15 @@ def _names_a_place(target: str) -> str:
 
 def _places_named(proposal: ProposalDocument) -> Iterator[Place]:
     """Yield what names a place in parameters and constraints, which a tool is handed as well."""
-    yield from named_in(proposal.parameters, _SAY_WHERE)
-    for place in named_in(proposal.target.constraints, _SAY_WHERE):
-        yield Place(("target", "constraints", *place.parts[1:]), place.value)
+    yield from named_in(proposal.parameters, PARAMETERS, _SAY_WHERE)
+    yield from named_in(proposal.target.constraints, CONSTRAINTS, _SAY_WHERE)
 
 
 class DeployTargetAllowed:
     """The target of a deployment is one of the tool's targets, and named the same everywhere."""
 
     id: ClassVar[str] = "deploy_target_allowed"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     timeless = True
     summary: ClassVar[str] = "A deployment goes exactly to one of the tool's own targets."
 

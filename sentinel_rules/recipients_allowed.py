@@ -35,7 +35,8 @@ from lifecycle.document import ProposalDocument
 from lifecycle.policy import ActionType, ToolKind
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.patterns import compiled
-from lifecycle.text.values import content_of, recipients_in, texts_of
+from lifecycle.text.recipients import recipients_in
+from lifecycle.text.values import content_of, texts_of
 from lifecycle.verdict import Finding
 
 _LOCAL: Final = re.compile(r"[A-Za-z0-9_'+=&~-]+(?:\.[A-Za-z0-9_'+=&~-]+)*")
@@ -112,7 +113,7 @@ class RecipientsAllowed:
     """Every recipient is a plain address of an allowed domain."""
 
     id: ClassVar[str] = "recipients_allowed"
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
     timeless = True
     summary: ClassVar[str] = "Every recipient and sender is one plain address of an allowed domain."
 

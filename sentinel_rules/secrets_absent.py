@@ -28,8 +28,9 @@ from lifecycle.paths import Parts, dotted
 from lifecycle.sentinel import Facts, RuleCase, RuleOptions, said
 from lifecycle.text.disguises import all_forms, has_markup, unescaped_forms
 from lifecycle.text.patterns import compiled
+from lifecycle.text.secret_values import is_credential
 from lifecycle.text.secrets_beside import told_within
-from lifecycle.text.secrets_found import find_secrets, is_credential
+from lifecycle.text.secrets_found import find_secrets
 from lifecycle.text.values import texts_of
 from lifecycle.verdict import Finding
 
@@ -74,7 +75,7 @@ class SecretsAbsent:
     """No credential in parameters or texts."""
 
     id: ClassVar[str] = "secrets_absent"
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
     timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from lifecycle.text.secrets_found import secret_named
+from lifecycle.text.secret_names import secret_named
 
 #: A shorter value (in characters) is not masked: a receipt may hold such a word by chance.
 _SHORTEST: Final = 8

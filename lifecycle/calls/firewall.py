@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Any, Final
 
 from lifecycle.canonical import canonical_bytes, digest_of
-from lifecycle.text.folding import visible
-from lifecycle.text.masking import mask, mask_disguised, masked_together, told_apart
+from lifecycle.text.masking import mask, mask_disguised, mask_spans, masked_together, told_apart
 from lifecycle.text.personal_data import card_like, find_private
 from lifecycle.text.quoted_secrets import Secrets, mask_quoted
+from lifecycle.text.secret_names import secret_named
+from lifecycle.text.secret_values import is_credential
 from lifecycle.text.secrets_beside import told_within
-from lifecycle.text.secrets_found import is_credential, secret_named
 
 _SHORT_NAME: Final = 64
 #: How many characters of a result's texts are searched for credentials: far more than are shown. It
@@ -111,11 +111,7 @@ def framed(value: Any, handle: str, budget: Budget | None = None) -> Frame:
 
 def mask_private(text: str) -> str:
     """Return the text with credentials, those in disguise too, and personal data masked."""
-    parts, place = [], 0
-    for start, end, kind in find_private(text):
-        parts += [text[place:start], mask(text[start:end], kind)]
-        place = end
-    return mask_disguised("".join(parts) + text[place:])
+    return mask_disguised(mask_spans(text, find_private(text)))
 
 
 @lru_cache(maxsize=512)
@@ -210,7 +206,7 @@ def _scalar(value: Any, spending: _Spending) -> Any:
 
 
 def _kind_of(key: str) -> str | None:
-    if secret_named(visible(key)):
+    if secret_named(key):
         return "secret"
     name = key.lower().replace("-", "_").replace(" ", "_")
     for known, kind in _PERSONAL_NAMES.items():

@@ -13,18 +13,15 @@ from lifecycle.first_gate.reading import MOST_FAULTS
 from lifecycle.paths import Parts, containers, dotted
 from lifecycle.policy import ToolKind, ToolPolicy
 from lifecycle.text.field_names import ends_in, readings_of
-from lifecycle.text.values import recipients_in
+from lifecycle.text.recipients import RECIPIENTS, recipients_in
 from lifecycle.tier import Tier
 
 _KEYS: Final = frozenset({"s256", "excerpt", "media_type"})
 _S256: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _STRICT_TIERS: Final = frozenset({Tier.CONFIRM, Tier.BLOCK})
 #: Recipients, amounts and targets must be seen whole by people and rules.
-_SEEN_WHOLE: Final = frozenset(
-    """
-    to cc bcc recipient recipients from sender header headers
-    amount amounts currency target targets host url domain path
-    """.split()
+_SEEN_WHOLE: Final = RECIPIENTS | frozenset(
+    "amount amounts currency target targets host url domain path".split()
 )
 
 

@@ -13,6 +13,7 @@ from lifecycle.errors import Fault
 from lifecycle.first_gate.reading import MOST_FAULTS
 from lifecycle.paths import Parts, containers, dotted, entries
 from lifecycle.text.field_names import readings_of
+from lifecycle.text.recipients import RECIPIENTS
 
 #: C0, DEL, C1 (with U+0085) and the two separators that many readers take for the end of a line.
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -21,12 +22,7 @@ _COMMUNICATE: Final = "communicate"
 
 #: Names of fields; the last word of a name counts, or the last two: `reply_to`, `replyTo`, `to`.
 #: Everything below one of these is one line, whatever stands between.
-_BELOW: Final = frozenset(
-    (
-        *("header", "headers", "target", "targets", "amount", "amounts", "currency"),
-        *("to", "cc", "bcc", "recipient", "recipients", "from", "sender"),
-    )
-)
+_BELOW: Final = RECIPIENTS | {"target", "targets", "amount", "amounts", "currency"}
 _ONE_LINE: Final = _BELOW | frozenset(
     (
         *("subject", "subjects", "subjectline", "displayname", "contenttype", "mimetype"),

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from enum import Enum
 from typing import Any, Final
 
 from lifecycle.paths import Parts
 from lifecycle.records import Money
-from lifecycle.text.bare_numbers import bare_numbers, holds_money, says_money, unnamed_numbers
-from lifecycle.text.field_names import readings_of
+from lifecycle.text.bare_numbers import Counts, bare_numbers, holds_money, unnamed_numbers
+from lifecycle.text.money_names import Says, said_by, says_money
 
 #: ISO 4217: the number of decimals of currencies that do not have two.
 _DECIMALS: Final = (
@@ -36,18 +35,6 @@ NOT_POSITIVE: Final = "amount_not_positive"
 MISSING: Final = "amount_missing"
 
 Totals = dict[str, Decimal]
-
-
-class _Says(Enum):
-    """What the name of a field says; the values are the words of such names."""
-
-    AMOUNT = (("amount",),)
-    MINOR = (("amount", "minor"), ("amountminor",))
-    CURRENCY = (("currency",),)
-    LIST = (("items",), ("amounts",))
-
-
-_SAYS: Final = {words: said for said in _Says for words in said.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +140,14 @@ def _walk(value: Any, parts: Parts, currency: str | None, read: AmountsRead) -> 
 def _walk_object(
     value: Mapping[str, Any], parts: Parts, around: str | None, read: AmountsRead
 ) -> Totals:
-    currency = _currency_in(value, around)
-    found = _agreeing(list(_own(value, parts, currency)))
+    found, currency = own_amounts(value, around, parts)
     read.amounts += found
     own = _totals(found)
     rest: Totals = {}
     totalled = False  # an amount is the total of one list, not of each that comes to the same
     for key, item in value.items():
         is_list = isinstance(item, (list, tuple))
-        if is_list and _said_by(key) is _Says.LIST:
+        if is_list and said_by(key) is Says.LIST:
             _read_bare(item, (*parts, key), _is_of_money(value, key, currency), read)
             if says_money(key):
                 read.loose += unnamed_numbers(item, (*parts, key))
@@ -174,18 +160,14 @@ def _walk_object(
     return own
 
 
-def _said_by(name: str) -> _Says | None:
-    return next((_SAYS[words] for words in readings_of(name) if words in _SAYS), None)
-
-
 def _is_of_money(value: Mapping[str, Any], key: str, currency: str | None) -> bool:
     """Return True if an amount or a currency stands in or around the list at `key`."""
     return currency is not None or any(map(says_money, value)) or holds_money(value[key])
 
 
 def _read_bare(items: Any, parts: Parts, is_of_money: bool, read: AmountsRead) -> None:
-    for place, is_price in bare_numbers(items, parts):
-        is_bare = is_price or (is_price is False and is_of_money)
+    for place, counts in bare_numbers(items, parts):
+        is_bare = counts is Counts.ALWAYS or (counts is Counts.BESIDE_MONEY and is_of_money)
         (read.bare if is_bare else read.loose).append(place)
 
 
@@ -198,7 +180,7 @@ def _agreeing(found: list[Amount]) -> list[Amount]:
 
 def _currency_in(value: Mapping[str, Any], around: str | None) -> str | None:
     """Return the currency that counts in an object: its own, else the one around it."""
-    own = (item for key, item in value.items() if _said_by(key) is _Says.CURRENCY)
+    own = (item for key, item in value.items() if said_by(key) is Says.CURRENCY)
     named = [each for each in own if each is not None]
     if not named:
         return around
@@ -207,21 +189,24 @@ def _currency_in(value: Mapping[str, Any], around: str | None) -> str | None:
     return str(named[0]) if is_currency(named[0]) else _INVALID
 
 
-def own_amounts(value: Mapping[str, Any], around: str | None) -> tuple[list[Amount], str | None]:
+def own_amounts(
+    value: Mapping[str, Any], around: str | None, parts: Parts = ()
+) -> tuple[list[Amount], str | None]:
     """Return the amounts that stand directly in an object, and the currency that counts there.
 
-    `around` is the currency that the nearest enclosing object gave, None outside of all.
+    `around` is the currency that the nearest enclosing object gave, None outside of all; `parts` is
+    the place of the object.
     """
     currency = _currency_in(value, around)
-    return _agreeing(list(_own(value, (), currency))), currency
+    return _agreeing(list(_own(value, parts, currency))), currency
 
 
 def _own(value: Mapping[str, Any], parts: Parts, currency: str | None) -> Iterator[Amount]:
     for key, item in value.items():
-        match _said_by(key):
-            case _Says.AMOUNT:
+        match said_by(key):
+            case Says.AMOUNT:
                 amount = _written((*parts, key), item, currency or None)
-            case _Says.MINOR:
+            case Says.MINOR:
                 amount = _minor((*parts, key), item, currency or None)
             case _:
                 continue
@@ -258,19 +243,19 @@ def _totals(found: list[Amount]) -> Totals:
     The same value written whole and minor counts once. Two of one kind are two amounts, also of the
     same value: a tool may pay both `amount1` and `amount2`.
     """
-    whole, minor = (_counted(found, said) for said in (_Says.AMOUNT, _Says.MINOR))
+    whole, minor = (_counted(found, said) for said in (Says.AMOUNT, Says.MINOR))
     totals: Totals = {}
     for (currency, value), times in (whole | minor).items():  # the greater of both counts
         _add(totals, {currency: value * times})
     return totals
 
 
-def _counted(found: list[Amount], said: _Says) -> Counter[tuple[str, Decimal]]:
+def _counted(found: list[Amount], said: Says) -> Counter[tuple[str, Decimal]]:
     """Count the amounts whose names say this, by currency and value."""
     return Counter(
         (amount.currency, amount.value)
         for amount in found
-        if amount.currency and amount.value is not None and _said_by(str(amount.parts[-1])) is said
+        if amount.currency and amount.value is not None and said_by(str(amount.parts[-1])) is said
     )
 
 

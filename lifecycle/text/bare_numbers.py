@@ -1,56 +1,49 @@
-"""Find numbers in a list of items that may be money although nothing calls them an amount."""
+"""Find numbers in a list of payments that may be money although nothing calls them an amount.
+
+The law: an object that has an amount answers for its own numbers, and a list named `items` or
+`amounts` for those inside it. Of what is left, what the names say (`money_names`) decides where a
+number counts as money (`Counts`).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
 from typing import Any, Final
 
 from lifecycle.paths import Parts
-from lifecycle.text.field_names import Words, ends_in, readings_of
+from lifecycle.text.money_names import (
+    CURRENCIES,
+    Says,
+    has_amount,
+    said_by,
+    says_how_many,
+    says_money,
+    says_part_of_price,
+    says_perhaps_price,
+    says_price,
+)
+
+
+class Counts(Enum):
+    """Where a bare number is money."""
+
+    #: In any tool: its own name makes it a price.
+    ALWAYS = auto()
+    #: Where an amount or a currency stands in or around the list.
+    BESIDE_MONEY = auto()
+    #: Where the tool moves money.
+    WHERE_PAID = auto()
+
 
 _NUMBER: Final = re.compile(r"\s*[+\-(]?\W{0,3}\d[\d.,'\s_eExX]*\W{0,3}\s*")
 _LONGEST_NUMBER: Final = 64
-#: A number in one of these fields is a price, wherever it stands.
-_PRICES: Final = frozenset(
-    """
-    price cost sum fee charge payment refund cents prices costs sums fees
-    """.split()
-)
-#: So is one where this is one of the last two words, `total_amount`, `amount_usd`, unless the last
-#: one is a measure: `amount_kg`, `amount_percent`.
-_SAY_AMOUNT: Final = frozenset({"amount", "amounts"})
-_MEASURES: Final = frozenset(
-    "g mg kg lb lbs oz ml cl dl mm cm km pct percent percentage days hours minutes".split()
-)
-#: A price in one of these may be called by it: `price_usd`, `total_eur`.
-_CURRENCIES: Final = frozenset(
-    "usd eur gbp chf jpy cny inr brl cad aud nzd sek nok dkk pln czk huf try mxn zar sgd hkd krw "
-    "dollar dollars euro euros".split()
-)
-#: Prices only if there is money about: a setting has a value, too, and so has a measurement, and
-#: three refunds may be how many there were.
-_PERHAPS_PRICES: Final = frozenset({"total", "value"})
-_HOW_MANY: Final = frozenset({"charges", "payments", "refunds"})
-#: Ends of a word that is several words in one, as in `UNITPRICE`.
-_RUN_TOGETHER: Final = ("price", "prices", "amount", "amounts")
-_INSIDE: Final = _PERHAPS_PRICES | _CURRENCIES
-_BEFORE_CURRENCY: Final = _PRICES | _PERHAPS_PRICES | _HOW_MANY | _SAY_AMOUNT
-#: Of these the list that stands there is read by itself.
-_READ_BY_ITSELF: Final = frozenset({("items",), ("amounts",)})
-#: A price as people write it, which is money to a tool that pays: `20000 USD`, `EUR 20.00`, `20k`.
-_CODE: Final = f"(?i:{'|'.join(sorted(_CURRENCIES))})"
+#: A price as people write it: `20000 USD`, `EUR 20.00`, `20k`.
+_CODE: Final = f"(?i:{'|'.join(sorted(CURRENCIES))})"
 _SAID: Final = re.compile(
     rf"(?:{_CODE}\W{{0,3}})?[+\-(]?\W{{0,3}}\d[\d.,'\s_]*+[kKmM]?\W{{0,3}}(?:{_CODE}\W{{0,3}})?"
 )
-#: The names of what is an amount: `amount_cents` is a number like any other, which nothing adds up.
-_AMOUNTS: Final = frozenset({("amount",), ("amount", "minor"), ("amountminor",)})
-_OF_MONEY: Final = frozenset({"amount", "amounts", "currency"})
-
-
-def says_money(name: str) -> bool:
-    """Return True if a field's name speaks of an amount or a currency: `total_amount`."""
-    return any(not _OF_MONEY.isdisjoint(words) for words in readings_of(name))
 
 
 def holds_money(value: Any) -> bool:
@@ -60,25 +53,61 @@ def holds_money(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(map(holds_money, value))
 
 
-def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, bool | None]]:
-    """Yield the places of numbers in a list that nothing calls an amount, each with a flag.
-
-    The flag is True if the number's own name makes it a price. Any other number is money only if
-    something else says so; None is that of a text with a price (`5 USD`), which is money only to a
-    tool that pays.
-    """
+def bare_numbers(items: Any, parts: Parts) -> Iterator[tuple[Parts, Counts]]:
+    """Yield the places of the bare numbers in a list, each with where it counts."""
     for index, item in enumerate(items):
         if isinstance(item, (list, tuple)):
             yield from bare_numbers(item, (*parts, index))
         elif isinstance(item, Mapping):
             yield from _in_object(item, (*parts, index))
         elif _is_number(item):
-            yield (*parts, index), False
+            yield (*parts, index), Counts.BESIDE_MONEY
+
+
+def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, Counts]]:
+    if has_amount(item):
+        return
+    yield from _prices_in(item, parts, None)
+    for key, value in item.items():
+        if says_perhaps_price(key) and _is_number(value):
+            yield (*parts, key), Counts.BESIDE_MONEY
+
+
+def _prices_in(value: Any, parts: Parts, told: Counts | None) -> Iterator[tuple[Parts, Counts]]:
+    """Yield the prices at any depth; `told` is what the name above says, None if nothing."""
+    if isinstance(value, Mapping):
+        if not has_amount(value):
+            for key, item in value.items():
+                if not (isinstance(item, (list, tuple)) and said_by(key) is Says.LIST):
+                    yield from _prices_in(item, (*parts, key), _told_by(key, told))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _prices_in(item, (*parts, index), told)
+    elif told is not None:
+        yield from _price(value, parts, told)
+
+
+def _price(value: Any, parts: Parts, told: Counts) -> Iterator[tuple[Parts, Counts]]:
+    """Yield a value that is a price; a text with one, `5 USD`, is money only where it is paid."""
+    if _is_number(value):
+        yield parts, told
+    elif isinstance(value, str) and _SAID.fullmatch(value.strip()):
+        yield parts, Counts.WHERE_PAID
+
+
+def _told_by(name: str, around: Counts | None) -> Counts | None:
+    """Return what a name says inside one that said `around`."""
+    if says_price(name) or (around is Counts.ALWAYS and says_part_of_price(name)):
+        return Counts.ALWAYS
+    return Counts.BESIDE_MONEY if says_how_many(name) else None
 
 
 def unnamed_numbers(items: Any, parts: Parts) -> Iterator[Parts]:
     """Yield the places of all numbers in a list named `amounts` but for objects that say which of
-    their numbers is the amount: numbers in fields of any name, and texts with one (`5000 USD`)."""
+    their numbers is the amount: numbers in fields of any name, and texts with one (`5000 USD`).
+
+    They count where the tool moves money.
+    """
     for index, item in enumerate(items):
         if isinstance(item, (list, tuple)):
             yield from unnamed_numbers(item, (*parts, index))
@@ -90,7 +119,7 @@ def unnamed_numbers(items: Any, parts: Parts) -> Iterator[Parts]:
 
 def _unnamed_in(value: Any, parts: Parts) -> Iterator[Parts]:
     if isinstance(value, Mapping):
-        if not _has_amount(map(readings_of, value)):
+        if not has_amount(value):
             for key, item in value.items():
                 yield from _unnamed_in(item, (*parts, key))
     elif isinstance(value, (list, tuple)):
@@ -100,70 +129,7 @@ def _unnamed_in(value: Any, parts: Parts) -> Iterator[Parts]:
         yield parts
 
 
-def _has_amount(names: Iterable[tuple[Words, ...]]) -> bool:
-    return any(words in _AMOUNTS for readings in names for words in readings)
-
-
-def _in_object(item: Mapping[str, Any], parts: Parts) -> Iterator[tuple[Parts, bool | None]]:
-    """Yield numbers named like a price, unless an amount stands beside them."""
-    if _has_amount(map(readings_of, item)):
-        return
-    yield from _prices_in(item, parts, None)
-    for key, value in item.items():
-        if ends_in(key, _PERHAPS_PRICES) and _is_number(value):
-            yield (*parts, key), False
-
-
-def _prices_in(value: Any, parts: Parts, told: bool | None) -> Iterator[tuple[Parts, bool | None]]:
-    """Yield the places of prices at any depth, each with a flag as `bare_numbers` does.
-
-    `told` is what the name above `value` says: True that it is a price, False that it may be one,
-    None neither.
-    """
-    if isinstance(value, Mapping):
-        if not _has_amount(map(readings_of, value)):
-            for key, item in value.items():
-                if not _is_read_by_itself(key, item):
-                    yield from _prices_in(item, (*parts, key), _told_by(key, told))
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _prices_in(item, (*parts, index), told)
-    elif told is not None:
-        yield from _price(value, parts, told)
-
-
-def _price(value: Any, parts: Parts, told: bool) -> Iterator[tuple[Parts, bool | None]]:
-    if _is_number(value):
-        yield parts, told
-    elif _says_number(value):
-        yield parts, None
-
-
-def _is_read_by_itself(name: str, value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and not _READ_BY_ITSELF.isdisjoint(readings_of(name))
-
-
-def _told_by(name: str, around: bool | None) -> bool | None:
-    """Return what a name inside one that told `around` says: `{"price": {"value": 5}}`."""
-    if any(map(_say_price, readings_of(name))) or (around and ends_in(name, _INSIDE)):
-        return True
-    return False if ends_in(name, _HOW_MANY) else None
-
-
-def _say_price(words: Words) -> bool:
-    if not words:
-        return False
-    if words[-1] in _CURRENCIES:
-        return not _BEFORE_CURRENCY.isdisjoint(words[:-1])
-    is_amount = not _SAY_AMOUNT.isdisjoint(words[-2:]) and words[-1] not in _MEASURES
-    return is_amount or words[-1] in _PRICES or words[-1].endswith(_RUN_TOGETHER)
-
-
 def _is_number(item: Any) -> bool:
     if isinstance(item, str):
         return len(item) <= _LONGEST_NUMBER and _NUMBER.fullmatch(item) is not None
     return isinstance(item, (int, float)) and not isinstance(item, bool)
-
-
-def _says_number(item: Any) -> bool:
-    return isinstance(item, str) and _SAID.fullmatch(item.strip()) is not None

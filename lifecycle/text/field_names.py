@@ -12,18 +12,11 @@ from lifecycle.text.folding import seen, visible
 Words = tuple[str, ...]
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LETTER: Final = re.compile(r"[^\W\d_]")
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
 _LONGEST_NAME: Final = 200
 #: This many letters of a name that may be i or l are read as both; any further ones as i.
 _MOST_STROKES: Final = 4
-_ENDS: Final = frozenset({"from", "to"})
-_RECIPIENTS: Final = _ENDS | frozenset(
-    "cc bcc recipient recipients sender replyto header headers".split()
-)
-#: Beside one of these `from` and `to` are the ends of a time.
-_OF_TIME: Final = frozenset(
-    "date dates time times period day days week month year hour hours valid".split()
-)
 
 
 def readings_of(name: str) -> tuple[Words, ...]:
@@ -32,28 +25,26 @@ def readings_of(name: str) -> tuple[Words, ...]:
 
     `X-Forward-To`, `replyTo` and `cc2` are read by their capitals first. But a capital may also
     mean nothing (`bcC`, `pASSWORD`): many programs ignore the case of names. Look-alike letters
-    count as the Latin ones; of a very long name only the end is read.
+    count as the Latin ones, and what nobody sees for nothing; of a very long name only the end is
+    read.
     """
-    return _readings(name[-_LONGEST_NAME:])
+    return _readings(end_of(name))
+
+
+def end_of(name: str) -> str:
+    """Return what is read of a name: of a long one its end, up to the last letter, as signs behind
+    it hide no word."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    shown = visible(name)
+    letter = _LETTER.search(shown[::-1])
+    end = len(shown) - (letter.start() if letter else 0)
+    return shown[max(0, end - _LONGEST_NAME) : end]
 
 
 def ends_in(name: str, words: frozenset[str]) -> bool:
     """Return True if the last word of a name, in any reading, is one of these."""
     return any(reading[-1] in words for reading in readings_of(name) if reading)
-
-
-def says_recipient(name: str) -> bool:
-    """Return True if a name ends in `to cc bcc recipient(s) reply_to from sender` or `headers`."""
-    return ends_in(name, _RECIPIENTS)
-
-
-def says_end_of_a_time(name: str, around: str) -> bool:
-    """Return True if `from` or `to` is about time: in `date_to`, or as `to` inside `period`."""
-    return ends_in(name, _ENDS) and (_is_of_time(name) or _is_of_time(around))
-
-
-def _is_of_time(name: str) -> bool:
-    return any(not _OF_TIME.isdisjoint(words) for words in readings_of(name))
 
 
 @lru_cache(maxsize=4096)
@@ -68,9 +59,10 @@ def _readings(end: str) -> tuple[Words, ...]:
 
 def _in_latin(end: str) -> tuple[str, ...]:
     """Return what a name looks like, one form for each way to read letters that are i or l."""
-    if end.isascii():
-        return (end,)
-    letters = [_latin(character) for character in visible(end)]
+    shown = visible(end)
+    if shown.isascii():
+        return (shown,)
+    letters = [_latin(character) for character in shown]
     strokes = [place for place, ways in enumerate(letters) if len(ways) > 1]
     for place in strokes[_MOST_STROKES:]:
         letters[place] = letters[place][:1]

@@ -10,15 +10,18 @@ from itertools import accumulate
 from typing import Any, Final
 
 from lifecycle.text.disguises import hides_lines, hides_secret
+from lifecycle.text.secret_values import is_credential
 from lifecycle.text.secrets_beside import told_within
-from lifecycle.text.secrets_found import find_secrets, is_credential
+from lifecycle.text.secrets_found import find_secrets
 
 #: Stands in place of the end of a text that is too long to be kept.
 _CUT_OFF: Final = " … (the rest was cut off)"
+#: The kind that a mask names, but for personal data.
+_KIND: Final = "secret"
 _MASK: Final = re.compile(r"‹[a-zA-Z ]{1,40}, \d{1,9} characters›")
 
 
-def mask(value: str, kind: str = "secret") -> str:
+def mask(value: str, kind: str = _KIND) -> str:
     """Return `‹secret, N characters›`; a text that is a mask already stays as it is."""
     return value if _MASK.fullmatch(value) else f"‹{kind}, {len(value)} characters›"
 
@@ -42,12 +45,17 @@ def mask_disguised(text: str, written: str | None = None) -> str:
     return mask(written or text) if hides_lines(text) or hides_secret(clear) else clear
 
 
-def _masked_as_written(text: str) -> str:
+def mask_spans(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+    """Return the text with each span (start, end, kind) masked; they are in order, and apart."""
     parts, place = [], 0
-    for found in find_secrets(text):
-        parts += [text[place : found.start], mask(text[found.start : found.end])]
-        place = found.end
+    for start, end, kind in spans:
+        parts += [text[place:start], mask(text[start:end], kind)]
+        place = end
     return "".join(parts) + text[place:]
+
+
+def _masked_as_written(text: str) -> str:
+    return mask_spans(text, ((start, end, _KIND) for start, end, _ in find_secrets(text)))
 
 
 def harmless(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from lifecycle.text.secrets_found import Secret, find_secrets
+from lifecycle.text.secrets_found import Secret, find_secrets, joined
 
 #: Of two that begin at the same place the earlier shape counts: an account number is no phone's.
 _SHAPES: Final = tuple(
@@ -31,13 +31,7 @@ _SHORTEST_IBAN: Final = 15
 
 def find_private(text: str) -> tuple[Secret, ...]:
     """Return credentials and personal data; spans are in order, and joined if they overlap."""
-    joined: list[Secret] = []
-    for found in sorted(_found(text), key=lambda s: (s.start, -s.end)):
-        if joined and found.start < joined[-1].end:
-            last = joined.pop()
-            found = Secret(last.start, max(last.end, found.end), last.kind)
-        joined.append(found)
-    return tuple(joined)
+    return joined(sorted(_found(text), key=lambda s: (s.start, -s.end)))
 
 
 def card_like(number: int) -> bool:

@@ -8,11 +8,12 @@ proposal is known, and masked in the answer as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import partial
 from typing import Any, Final
 
-from lifecycle.text.masking import mask, mask_secrets, mask_text, told_apart
+from lifecycle.text.masking import mask, mask_secrets, mask_spans, mask_text, told_apart
+from lifecycle.text.secrets_found import Secret, joined
 
 _MASKED: Final = re.compile(r"‹secret, (\d{1,9}) characters›")
 #: A shorter value is part of too many words to be looked for.
@@ -70,33 +71,17 @@ def _chars_of(value: Any) -> int:
 
 def _hidden(text: str, secrets: Secrets) -> str:
     """Return the text with each of the secrets masked; those that overlap are masked as one."""
-    parts, place = list[str](), 0
-    for start, end in _joined(sorted(each for one in secrets for each in _places(text, one))):
-        parts += [text[place:start], mask(text[start:end])]
-        place = end
-    return "".join(parts) + text[place:]
+    return mask_spans(text, joined(sorted(each for one in secrets for each in _places(text, one))))
 
 
-def _places(text: str, secret: str) -> Iterator[tuple[int, int]]:
+def _places(text: str, secret: str) -> Iterator[Secret]:
     start = text.find(secret)
     while start >= 0:
         end = start + len(secret)
         around = text[max(0, start - 1) : start] + text[end : end + 1]
         if len(secret) >= _LONG or not any(char.isalnum() or char == "_" for char in around):
-            yield start, end
+            yield Secret(start, end, "secret")
         start = text.find(secret, end)
-
-
-def _joined(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    begin, until = -1, -1
-    for start, end in places:
-        if start >= until:
-            if until > 0:
-                yield begin, until
-            begin = start
-        until = max(until, end)
-    if until > 0:
-        yield begin, until
 
 
 def _without(value: Any, hide: Callable[[str], str], given: Set[str]) -> Any:

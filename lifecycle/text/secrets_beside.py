@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from lifecycle.text.folding import visible
-from lifecycle.text.secrets_found import assigned, secret_named
+from lifecycle.text.secret_names import secret_named
+from lifecycle.text.secret_values import assigned
 
 _NAMES: Final = frozenset("name key k variable header field path".split())
 _VALUES: Final = frozenset({"value", "v"})
@@ -26,7 +26,7 @@ def told_within(value: Any, said: str | None) -> Iterator[tuple[str | int, Any, 
     if isinstance(value, Mapping):
         beside = _named_beside(value)
         for key, item in value.items():
-            named = secret_named(visible(key)) or key in beside
+            named = secret_named(key) or key in beside
             yield key, item, key if named else said
     elif isinstance(value, (list, tuple)):
         before = _named_before(value)

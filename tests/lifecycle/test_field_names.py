@@ -14,11 +14,11 @@ from lifecycle.policy import ActionType, ToolKind
 from lifecycle.text.field_names import (
     ends_in,
     readings_of,
-    says_end_of_a_time,
-    says_recipient,
 )
-from lifecycle.text.secrets_found import secret_named
-from lifecycle.text.values import named_in, paths_in, recipients_in
+from lifecycle.text.path_values import paths_in
+from lifecycle.text.recipients import recipients_in, says_end_of_a_time, says_recipient
+from lifecycle.text.secret_names import secret_named
+from lifecycle.text.values import named_in
 from lifecycle.tier import Tier
 from tests.builders import a_tool
 
@@ -46,6 +46,18 @@ def test_a_capital_may_begin_a_word_or_mean_nothing(
 
 def test_a_name_of_many_strokes_has_few_readings() -> None:
     assert len(readings_of("ӏ" * 200)) == 16
+
+
+@pytest.mark.parametrize("behind", ["\u200b", "\u0301", "\U000e0041", "-", "\u21921", "\uff3f "])
+def test_nothing_behind_a_name_hides_what_it_says(behind: str) -> None:
+    long = behind * 200
+    content = {"parameters": {"bcc" + long: "eve@evil.test"}}
+    placed = named_in({"host" + long: "x"}, ("parameters",), frozenset({"host"}))
+
+    assert readings_of("reply_to" + long) == (("reply", "to"),)
+    assert [place.value for place in recipients_in(content)] == ["eve@evil.test"]
+    assert [place.value for place in placed] == ["x"]
+    assert secret_named("password" + long)
 
 
 @given(st.text(max_size=300))
@@ -108,9 +120,9 @@ def test_a_name_without_a_word_names_no_recipient() -> None:
 
 
 def test_hosts_and_paths_are_read_in_any_letter_case() -> None:
-    assert [place.path for place in named_in({"hOST": "x"}, frozenset({"host"}))] == [
-        "parameters.hOST"
-    ]
+    assert [
+        place.path for place in named_in({"hOST": "x"}, ("parameters",), frozenset({"host"}))
+    ] == ["parameters.hOST"]
     assert [place.path for place in paths_in({"pATH": "a b"})] == ["parameters.pATH"]
 
 
@@ -124,12 +136,17 @@ def test_a_name_says_secret_in_any_letter_case(name: str) -> None:
     assert secret_named(name)
 
 
+@pytest.mark.parametrize("name", ["pass_word", "pass-wd", "pass_phrase", "Seed Phrase"])
+def test_a_name_says_secret_also_where_its_parts_stand_apart(name: str) -> None:
+    assert secret_named(name)
+
+
 @pytest.mark.parametrize("name", ["search_phrase", "last_word", "phrase"])
 def test_words_and_phrases_that_are_not_for_passing_are_no_secret(name: str) -> None:
     assert not secret_named(name)
 
 
-@pytest.mark.parametrize("name", ["sUBJECT", "bcC", "fILENAME", "aMOUNT"])
+@pytest.mark.parametrize("name", ["sUBJECT", "bcC", "fILENAME", "aMOUNT", "replyto"])
 def test_a_field_of_one_line_is_one_in_any_letter_case(name: str) -> None:
     (fault,) = control_character_faults({"parameters": {name: "a\nb"}})
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from lifecycle.text.masking import mask_secrets, mask_text
-from lifecycle.text.secrets_found import find_secrets, is_credential, secret_named
+from lifecycle.text.secret_names import secret_named
+from lifecycle.text.secrets_found import find_secrets
 
 SHAPES = [
     "AKIAIOSFODNN7EXAMPLE",
@@ -277,24 +278,3 @@ def test_what_only_begins_like_a_stand_in_is_a_credential(value):
 )  # fmt: skip
 def test_what_stands_for_a_credential_is_shown(value):
     assert mask_secrets({"smtp_password": value}) == {"smtp_password": value}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "is_one"),
-    [
-        ("tokens", 512, False),
-        ("tokens", "a1b2c3", True),
-        ("token", 512, True),
-        ("pin", 4711, True),
-        ("cookies", "necessary", False),
-        ("cookie_consent", None, False),
-        ("cookies", "sid=abc", True),
-        ("session_cookie", "a1b2c3", True),
-        ("password", "necessary", True),
-        ("password", False, False),
-    ],
-)
-def test_numbers_of_tokens_and_words_about_cookies_are_no_credentials(
-    name: str, value: object, is_one: bool
-) -> None:
-    assert is_credential(name, value) is is_one

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from lifecycle.audit import AuditEntry, AuditEvent, chained
 from lifecycle.canonical import canonical_bytes, sha256_hex
 from lifecycle.proposal import ActorKind, Identity, Proposal, Verb
-from lifecycle.text.secrets_found import Secret, _found, find_secrets, secret_named
+from lifecycle.text.secret_names import secret_named
+from lifecycle.text.secrets_found import Secret, _found, find_secrets
 from tests.builders import a_proposal
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

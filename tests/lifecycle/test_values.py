@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from lifecycle.records import Money
 from lifecycle.text.amounts import amounts_of, decimals_of, read_amounts, value_of
 from lifecycle.text.field_names import readings_of
-from lifecycle.text.values import (
-    content_of,
-    paths_in,
-    paths_of,
-    recipients_in,
-    texts_in,
-)
+from lifecycle.text.path_values import paths_in, paths_of
+from lifecycle.text.recipients import recipients_in
+from lifecycle.text.values import content_of, texts_in
 from tests.builders import MAIL, a_document
 from tests.checking import read
 
