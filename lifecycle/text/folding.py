@@ -16,6 +16,28 @@ _LAST_OF_PLANE_1: Final = 0x1FC00
 _TAGS_AND_SELECTORS: Final = range(0xE0000, 0xE1000)
 #: Default_Ignorable_Code_Point beside categories Cf and M: fillers, and code points kept free.
 _IGNORABLE: Final = (0x115F, 0x1160, 0x2065, 0x3164, 0xFFA0, *range(0xFFF0, 0xFFF9))
+#: Combining marks that are ignorable as well: joiners, vowels that are only thought, and selectors.
+_IGNORABLE_MARKS: Final = frozenset(
+    (0x034F, 0x17B4, 0x17B5, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *_TAGS_AND_SELECTORS)
+)
+_MARKS: Final = frozenset({"Mn", "Mc", "Me"})
+#: Marks and format characters that Unicode got after version 14, all that Python 3.11 knows of.
+_LATER_MARKS: Final = (
+    "5C8-5C9 897-897 B53-B54 CF3-CF3 ECE-ECE 1ACF-1AF0 10D69-10D6D 10ECB-10ECF 10EF0-10EFF "
+    "11241-11241 113B8-113C0 113C2-113C2 113C5-113C5 113C7-113CA 113CC-113D0 113D2-113D2 "
+    "113E1-113E2 11B60-11B67 11DF0-11DF0 11F00-11F01 11F03-11F03 11F34-11F3A 11F3E-11F42 "
+    "11F5A-11F5A 13439-13440 13447-13455 1611E-1612F 1D127-1D128 1D250-1D252 1D25B-1D25C "
+    "1D25F-1D25F 1D280-1D281 1E08F-1E08F 1E4EC-1E4EF 1E5EE-1E5EF 1E6E3-1E6E3 1E6E6-1E6E6 "
+    "1E6EE-1E6EF 1E6F5-1E6F5"
+)
+#: What NFKD makes letters of since then: outlined capitals and digits, small w y z and S, and
+#: modifier letters of Cyrillic. Each Python folds them alike, whatever its Unicode.
+_LATER_LETTERS: Final = str.maketrans(
+    "".join(map(chr, (*range(0x1CCD6, 0x1CCFA), 0x209D, 0x209E, 0x209F, 0xA7F1)))
+    + "".join(map(chr, range(0x1E030, 0x1E06E))),
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789wyzS"
+    "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ",
+)
 #: Fillers are ignorable by the standard, but a font that has them shows a blank; so it is with the
 #: Mongolian vowel separator, once a space itself. The space without width parts two words as well.
 FILLERS: Final = "\u115f\u1160\u180e\u200b\u3164\uffa0"
@@ -31,9 +53,11 @@ _HAS_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 def _invisible() -> dict[int, None]:
     # Every start waits for this; `map` takes half the time of a comprehension.
     span = range(0xAD, _LAST_OF_PLANE_1)
-    kinds = map(category, map(chr, span))
-    below = (n for n, kind in zip(span, kinds, strict=True) if kind in {"Cf", "Mn", "Mc", "Me"})
-    return dict.fromkeys((*below, *_TAGS_AND_SELECTORS, *_IGNORABLE)) | _CONTROLS
+    kinds, hidden = map(category, map(chr, span)), _MARKS | {"Cf"}
+    below = (n for n, kind in zip(span, kinds, strict=True) if kind in hidden)
+    ranges = (span.split("-") for span in _LATER_MARKS.split())
+    later = (n for first, last in ranges for n in range(int(first, 16), int(last, 16) + 1))
+    return dict.fromkeys((*below, *later, *_TAGS_AND_SELECTORS, *_IGNORABLE)) | _CONTROLS
 
 
 def _look_alikes() -> dict[int, str]:
@@ -46,7 +70,7 @@ _INVISIBLE: Final[dict[int, str | None]] = dict(_invisible())
 _UNSEEN_OR_BLANK: Final = _INVISIBLE | {_BRAILLE_BLANK: " "} | dict.fromkeys(_DASHES, "-")
 _SEEN_AS: Final = _UNSEEN_OR_BLANK | _look_alikes()
 #: Variants of sigma and pi that look like c and w; NFKD makes them sigma and pi, which do not.
-_BEFORE_NFKD: Final = str.maketrans("\u03f2\u03f9\u03d6", "ccw")
+_BEFORE_NFKD: Final = _LATER_LETTERS | str.maketrans("\u03f2\u03f9\u03d6", "ccw")
 
 #: NFKD turns this character into eighteen; a text full of it would hold up every rule.
 _LONGEST_LIGATURE: Final = "\ufdfa"
@@ -126,7 +150,7 @@ def runs_on(character: str) -> bool:
 
 def uncased(text: str) -> str:
     """Return what a reader of any script sees: like `seen`, but every letter keeps its script."""
-    text = normalize("NFKD", normalize("NFKD", text).casefold())
+    text = normalize("NFKD", normalize("NFKD", text.translate(_LATER_LETTERS)).casefold())
     return " ".join(text.translate(_UNSEEN_OR_BLANK).split())
 
 
@@ -155,7 +179,25 @@ def narrow(text: str) -> str:
     """Return the text in letters of usual width, ligatures taken apart (NFKC)."""
     if text.isascii():
         return text
-    return normalize("NFKC", text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER))
+    text = text.replace(_LONGEST_LIGATURE, _ITS_FIRST_LETTER).translate(_LATER_LETTERS)
+    return normalize("NFKC", text)
+
+
+def legible(text: str) -> str:
+    """Return the text without characters that nobody sees, and without white space at its ends; the
+    empty text if nobody sees a sign of it.
+
+    Unlike in `visible` a combining mark stays: scripts of India write vowels with them.
+    """
+    if text.isascii() and not _HAS_CONTROL.search(text):
+        return text.strip()
+    unseen = {ord(each) for each in set(text) if ord(each) in _INVISIBLE and not _is_mark(each)}
+    shown = text.translate(dict.fromkeys(unseen) | {_BRAILLE_BLANK: " "}).strip()
+    return shown if seen(shown) else ""
+
+
+def _is_mark(character: str) -> bool:
+    return ord(character) not in _IGNORABLE_MARKS and category(character) in _MARKS
 
 
 def visible(text: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifecycle.text.folding import folded, readings, seen, uncased, visible
+from lifecycle.text.folding import folded, legible, narrow, readings, seen, uncased, visible
 from lifecycle.text.markup import decoded, leftover_escape, stripped, variants
 from lifecycle.text.undressed import undressed
 
@@ -23,7 +23,7 @@ TEXTS = st.text(max_size=40)
 
 @given(TEXTS)
 def test_folding_twice_changes_nothing(text: str) -> None:
-    for fold in (seen, folded, uncased, visible):
+    for fold in (seen, folded, uncased, visible, legible):
         assert fold(fold(text)) == fold(text)
 
 
@@ -65,6 +65,11 @@ def test_every_character_folds_once_and_for_all() -> None:
         ("A\u03f9CESS", "access"),
         ("\u03d6arning", "warning"),
         ("\u1e9dinal", "final"),
+        # Newer than the Unicode of Python 3.11, the outlined ones than that of 3.13.
+        ("\U0001ccdb\U0001ccde\U0001cce3\U0001ccd6\U0001cce1 \U0001ccf9", "final 9"),
+        ("fin\U0001e030l w\U0001e051rning", "final warning"),
+        ("fi\u1acfnal wa\U00013439rning\U00010efc", "final warning"),
+        ("\u209darn \ua7f1urel\u209e", "warn surely"),
     ],
 )
 def test_imitations_share_one_form(one: str, other: str) -> None:
@@ -86,6 +91,14 @@ def test_different_numbers_stay_different() -> None:
 )
 def test_a_stroke_may_be_read_as_i_or_l(text: str, expected: set[str]) -> None:
     assert set(readings(seen(text))) == expected
+
+
+def test_letters_that_this_python_has_not_heard_of_are_the_plain_ones_as_well() -> None:
+    """They passed for letters of their own until a newer Python ran: the Unicode was its own."""
+    written = "\U0001e030\U0001e031\U0001e04a\U0001e06d"
+
+    assert uncased(written) == narrow(written) == "\u0430\u0431\ua689\u04b1"
+    assert narrow("\U0001ccd6\U0001ccef\U0001ccf0\U0001ccf9") == "AZ09"
 
 
 def test_letters_keep_their_script_where_only_case_is_folded() -> None:
