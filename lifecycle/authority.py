@@ -28,6 +28,7 @@ from lifecycle.policy import (
     Sensitivity,
     ToolPolicy,
 )
+from lifecycle.text.folding import legible
 
 ALLOWED: Final = "default_policy_allow"
 MIN_JUSTIFICATION: Final = 15
@@ -221,14 +222,16 @@ def _roles(proposer: Agent | Person, roles: frozenset[str]) -> Condition:
 
 
 def _justification(document: ProposalDocument) -> Condition:
-    length = len((document.justification or "").strip())
+    given = document.justification or ""
+    length = len(legible(given))  # characters that nobody sees justify nothing
+    unseen = " that can be seen" if length < len(given.strip()) else ""
     return Condition(
         name="min_justification",
         held=length >= MIN_JUSTIFICATION,
         code="insufficient_justification",
         path="justification",
         required=f"at least {MIN_JUSTIFICATION} characters",
-        actual=f"{length} characters",
+        actual=f"{length} characters{unseen}",
         suggestion=f"Say in `justification`, in {MIN_JUSTIFICATION} characters or more, why this "
         "is needed, and send the proposal again; the same id may be used.",
     )

@@ -151,6 +151,28 @@ def test_a_missing_justification_is_the_only_thing_that_is_asked_for(
         assert "15 characters" in (decision.faults[0].suggestion or "")
 
 
+@pytest.mark.parametrize(
+    "sign",
+    ["\u200b", "\u00ad", "\u034f", "\u2060", "\u2800", "\u3164", "\ufe0f", "\U000e0041"],
+    ids=lambda sign: f"U+{ord(sign):04X}",
+)
+def test_characters_that_nobody_sees_justify_nothing(sign: str) -> None:
+    for unseen in (sign * 15, f"{sign * 20}ok{sign}", "\u0301" * 15):
+        decision = judged(a_wish(a_class(), unseen), "writer")
+        assert (decision.outcome, decision.code) == (
+            AuthorityOutcome.ASK,
+            "insufficient_justification",
+        )
+        assert "that can be seen" in (decision.faults[0].actual or "")
+
+
+@pytest.mark.parametrize(
+    "why", ["Ärger über Öl, ", "क्षमा कीजिए, धन्य", "\u200b" + "x" * 15, "Grüße 👍🏽👍🏽👍🏽👍🏽ab"]
+)
+def test_marks_that_belong_to_a_script_count_in_a_justification(why: str) -> None:
+    assert judged(a_wish(a_class(), why + "."), "writer").outcome is AuthorityOutcome.ALLOW
+
+
 def test_reading_needs_no_justification_unless_it_reads_secrets() -> None:
     assert judged(a_wish(a_class(Safety.READ), None)).outcome is AuthorityOutcome.ALLOW
     secrets = a_class(Safety.READ, sensitivity=Sensitivity.SECRETS)
