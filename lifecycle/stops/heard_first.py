@@ -70,6 +70,7 @@ class HeardFirst:
             since_ms = now_ms if known is None else known.since_ms
             asking = self.world.notifier.hear_others(proposal_id, "")
             task = asyncio.ensure_future(asking)
+            task.add_done_callback(_looked_at)
             known = self.asked[proposal_id] = _Asked(task, since_ms, now_ms)
         known.looked_ms = now_ms
         return known
@@ -88,3 +89,8 @@ class HeardFirst:
         old = [key for key, each in self.asked.items() if now_ms - each.looked_ms > WAITED_MS]
         for key in old:
             del self.asked[key]
+
+
+def _looked_at(task: asyncio.Task[bool]) -> None:
+    if not task.cancelled():
+        task.exception()  # else asyncio logs a stack trace if nobody asks again, as at the end

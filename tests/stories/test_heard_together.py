@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -115,3 +116,28 @@ async def test_what_was_heard_a_while_ago_is_heard_anew_before_anything_begins(
     after.answers.set()
     assert await world.workflow.open_ready() == MANY
     await world.workflow.idle()
+
+
+async def test_a_question_that_fails_once_nobody_waits_any_more_leaves_no_stack_trace(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store may close before a platform has answered."""
+    await waiting(world)
+    slow = Slow(needed=MANY + 1)
+
+    async def fail(_: PlainNotifier, proposal_id: str, but: str) -> bool:
+        await slow.hear(proposal_id, but)
+        raise OSError("the store is closed")
+
+    monkeypatch.setattr(PlainNotifier, "hear_others", fail)
+    logged: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: logged.append(told))
+    await world.observes(True)
+    await world.workflow.idle()
+    world.workflow.gatekeeper.heard_first.asked.clear()
+    slow.answers.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
+        gc.collect()
+
+    assert logged == []
