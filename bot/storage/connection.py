@@ -20,7 +20,7 @@ import aiosqlite
 
 from bot.storage.logged_pages import LOG_HEAD
 from bot.storage.queries import PRAGMAS
-from bot.storage.remedies import remedy
+from bot.storage.remedies import remedy, too_old
 
 T = TypeVar("T")
 
@@ -103,10 +103,12 @@ def open_plain(path: Path, *, writing: bool, look: Look | None = None) -> sqlite
     """Open `path` as a plain sqlite3 connection with the pragmas set, on the caller's thread.
 
     `look` is called before anything is written, because even the switch to WAL mode changes the
-    file. Raises what `look` raises, sqlite3.Error, and CannotOpen if `path` is not a file, if a
-    writing connection cannot get WAL mode, if a reading one cannot see the newest commits, or if to
-    open it would delete them.
+    file. Raises what `look` raises, sqlite3.Error, and CannotOpen if SQLite is too old, if `path`
+    is not a file, if a writing connection cannot get WAL mode, if a reading one cannot see the
+    newest commits, or if to open it would delete them.
     """
+    if words := too_old():
+        raise CannotOpen(words)
     if path.exists() and not path.is_file():  # opening a pipe would block for ever
         raise CannotOpen(
             f"{path} is no file: name one, as in `database: sqlite:///data/signoff.db`."

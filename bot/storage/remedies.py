@@ -16,11 +16,27 @@ from bot.storage.read_only import read_only
 _FILES: Final = 4
 #: How long a path SQLite takes, in bytes: 512 less the end of its journal's name.
 _LONGEST_PATH: Final = 504
+#: SQLite computes columns from this version on (2020); no older one reads or makes our tables.
+_OLDEST: Final = (3, 31, 0)
 #: What to do if the process may open no further file.
 MORE_FILES: Final = (
     " This process has as many files and connections open as it may: raise that limit (ulimit -n, "
     "or LimitNOFILE= of its unit) and start it again."
 )
+
+
+def too_old() -> str | None:
+    """Return a sentence if the SQLite of this Python is too old for our tables, None if not.
+
+    Such a one calls a sound database damaged, and would leave half a new one behind.
+    """
+    if sqlite3.sqlite_version_info >= _OLDEST:
+        return None
+    return (
+        f"This Python brings SQLite {sqlite3.sqlite_version}, and Signoff needs "
+        f"{'.'.join(map(str, _OLDEST))} or newer: call it with a Python that brings one. The "
+        "database was not touched, and needs no repair."
+    )
 
 
 def said(error: Exception) -> str:

@@ -44,6 +44,34 @@ async def database(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("older", [(3, 30, 1), (3, 26, 0)])
+async def test_a_sqlite_that_is_too_old_is_named_and_calls_no_database_damaged(
+    database: Path, monkeypatch: pytest.MonkeyPatch, older: tuple[int, int, int]
+) -> None:
+    """A first start ended with `near "AS": syntax error` and left half a database behind."""
+    before = database.read_bytes()
+    fresh = database.parent / "fresh"
+    fresh.mkdir()
+    version = ".".join(map(str, older))
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", older)
+    monkeypatch.setattr(sqlite3, "sqlite_version", version)
+    needs = rf"SQLite {version}, and Signoff needs 3\.31\.0 or newer.*needs no repair\.\Z"
+
+    for opening in OPENINGS:
+        with pytest.raises(CannotOpen, match=needs):
+            await opening(URL, database.parent)
+    with pytest.raises(CannotOpen, match=needs):
+        await open_store(URL, fresh)
+    with pytest.raises(CannotOpen, match=needs):
+        back_up(database, database.with_name("copy.db"))
+    with pytest.raises(CannotOpen, match=needs):
+        bring_back(database, fresh / "signoff.db")
+
+    assert database.read_bytes() == before
+    assert not (fresh / "signoff.db").exists()
+    assert not database.with_name("copy.db").exists()
+
+
 @pytest.mark.parametrize("opening", OPENINGS)
 async def test_a_damaged_database_is_told_with_the_way_back(
     database: Path, opening: Opening
