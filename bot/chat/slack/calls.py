@@ -21,6 +21,7 @@ from yarl import URL
 from bot.chat.cards.spans import moment_words
 from bot.chat.slack.clocks import SlackClock
 from bot.chat.slack.fetching import fetched
+from bot.chat.slack.shapes import readable
 from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 from bot.process.cancelling import being_cancelled
@@ -158,7 +159,10 @@ class SlackWeb:
         except _NO_ANSWER as error:
             raise self._told(_unreached(method, error)) from None
         self.clocks.answered(response.headers, asked_ms)
-        return dict(response.data) if isinstance(response.data, dict) else {}
+        answer = dict(response.data) if isinstance(response.data, dict) else {}
+        if not readable(method, answer):
+            raise self._told(SurfaceFailed(f"the answer to {method} is none of Slack's"))
+        return answer
 
     async def _answered(self, asked: Coroutine[Any, Any, Any]) -> Any:
         """Wait for an answer; raises TimeoutError if the bot ends before it comes."""

@@ -68,7 +68,9 @@ def listed(message: Mapping[str, Any]) -> dict[Signal, Listed]:
         if signal is None:
             continue
         users = frozenset(str(user) for user in each.get("users") or ())
-        before, whole = found[signal], len(users) >= int(each.get("count", 0))
+        before, count = found[signal], each.get("count")
+        # A list without a count is whole if it names anybody: Slack counts, who resembles it may not.
+        whole = bool(users) if count is None else isinstance(count, int) and len(users) >= count
         found[signal] = Listed(before.users | users, before.whole and whole)
     return found
 

@@ -100,7 +100,7 @@ class StandingPosts:
             arguments["ts"] = thread_ts
         for _ in range(_PAGES):
             answer = await self._web.call(method, **arguments)
-            yield dict(reversed(list(self._ours(answer.get("messages", ())))))
+            yield dict(reversed(list(self._ours(answer.get("messages") or ()))))
             cursor = (answer.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
                 return

@@ -98,7 +98,7 @@ def short_card(content: CardContent) -> Rendered:
 
 def card_in(blocks: Sequence[Block]) -> str | None:
     """Return which proposal's card these blocks are, by their last line; None if they are none."""
-    lines = [element.get("text", "") for block in blocks for element in block.get("elements", ())]
+    lines = [element.get("text", "") for block in blocks for element in block.get("elements") or ()]
     found = _FOOTER.search(lines[-1]) if lines and isinstance(lines[-1], str) else None
     return found[1] if found else None
 
