@@ -201,8 +201,9 @@ def rules(
         return
     if rule not in laws:
         from bot.config.problems import nearest
+        from lifecycle.text.masking import mask_text
 
-        fail(f'There is no rule "{rule}"{nearest(rule, laws)}')
+        fail(f'There is no rule "{mask_text(rule)}"{nearest(rule, laws)}')
     _say(context, json, laws[rule], lambda: rule_reply(laws[rule]))
 
 

@@ -26,6 +26,7 @@ from lifecycle.questions import ask
 from lifecycle.sentinel import Facts
 from lifecycle.state import State
 from lifecycle.stops.spooling import REFUSED_ROW
+from lifecycle.text.masking import mask_secrets
 from lifecycle.verdicts.fingerprints import in_force
 from lifecycle.verdicts.judge import hard_words, raised_by
 from lifecycle.world import World
@@ -189,7 +190,7 @@ class Intake:
             proposal_id=None,
             state=None,
             tier=raised.tier.value,
-            result={"verdict": verdict_json(verdict), "quorum": raised.quorum},
+            result={"verdict": mask_secrets(verdict_json(verdict)), "quorum": raised.quorum},
             outcome=AuthorityOutcome.ALLOW,
             reason=verdict.reason,
             explanation=hard_words(verdict) or f"{judged_words(verdict)}.",

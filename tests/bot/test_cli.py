@@ -185,6 +185,15 @@ def test_a_credential_behind_as_is_not_shown_and_does_not_stand_in_the_trail(hou
         assert token not in done.stdout + done.stderr
 
 
+def test_a_credential_in_place_of_a_rule_is_not_repeated(house: House) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    refused = house.run("rules", token, "--json")
+
+    assert refused.returncode == 1
+    assert "There is no rule" in refused.stderr
+    assert token not in refused.stdout + refused.stderr
+
+
 def test_a_freeze_is_announced_where_the_running_bot_is_read(house: House) -> None:
     """Its tokens need not be set in the shell that freezes."""
     house.run("propose", "examples/search.json", "--as", "leila")

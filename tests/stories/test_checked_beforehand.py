@@ -63,6 +63,20 @@ async def test_a_refusal_is_told_as_the_submission_hears_it(
     assert checked.proposal_id is checked.state is None
 
 
+@pytest.mark.parametrize("where", ["parameters", "target"])
+async def test_a_credential_for_a_name_is_not_repeated_to_whoever_checks(
+    world: World, where: str
+) -> None:
+    """The place of a finding is a path, and the name stood in it."""
+    key = "AKIA" + "IOSFODNN7EXAMPLE"
+    named = {key: "1"} if where == "parameters" else {"constraints": {key: "1"}}
+
+    told = await checks(world, a_document(MAIL, **{where: MAIL[where] | named}))
+
+    assert told.reason == "secrets_absent"
+    assert key not in json.dumps(told.as_json())
+
+
 async def test_a_check_uses_up_no_rate(world: World) -> None:
     tools = world.workflow.policy.tools
     await world.adopts(tools=tools | {"search": replace(tools["search"], rate=Rate(1, 60))})

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from lifecycle.answers import Answer, Reply, refusal
 from lifecycle.codes import Retry, retry_of
 from lifecycle.errors import Refused
+from lifecycle.text.masking import mask_text
 
 PROBLEM_TYPE: Final = "application/problem+json"
 _LATER_S: Final = 60
@@ -100,5 +101,5 @@ def unknown_proposal(proposal_id: str) -> Response:
         404,
         "You have no proposal with this id.",
         code="unknown_proposal",
-        proposal_id=proposal_id[:64],
+        proposal_id=mask_text(proposal_id)[:64],
     )

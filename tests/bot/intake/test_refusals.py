@@ -14,6 +14,7 @@ from lifecycle.ports import StoreUnavailable
 from tests.bot.intake.conftest import TOKENS, Outside, code_of
 from tests.builders import PROD, a_document
 
+KEY = "AKIA" + "IOSFODNN7EXAMPLE"
 FLAWS = [
     (b"{", "malformed_json"),
     (b"\xff", "invalid_unicode"),
@@ -163,3 +164,12 @@ async def test_a_query_that_means_nothing_has_a_code(leila: httpx.AsyncClient) -
     assert code_of(answer) == (400, "wrong_type")
     assert answer.json()["retry"] == "after_change"
     assert code_of(await leila.get("/v1/tasks/t9")) == (404, "unknown_proposal")
+
+
+@pytest.mark.parametrize("path", ["", "/document", "/explain", "/audit"])
+async def test_a_credential_in_place_of_an_id_is_not_repeated(
+    leila: httpx.AsyncClient, path: str
+) -> None:
+    answer = await leila.get(f"/v1/proposals/{KEY}{path}")
+    assert code_of(answer) == (404, "unknown_proposal")
+    assert KEY not in answer.text
