@@ -38,7 +38,7 @@ from lifecycle.quorum import approval_class_of
 from lifecycle.review import Review
 from lifecycle.state import State
 from lifecycle.tier import TIER_POLICIES, Tier
-from lifecycle.verdicts.judge import verdict_details
+from lifecycle.verdicts.judge import found_in, verdict_details
 from lifecycle.verdicts.last_judged import is_owed, policy_before
 
 _SUBMITTED: Final = EventKind.SUBMITTED
@@ -285,7 +285,8 @@ def _about_its_verdict(proposal: Proposal, told: Told) -> Iterator[str]:
     if rules is UNTOLD:
         return
     found = verdict_details(verdict) if verdict else {}
-    if found.get("rules") != rules or told.findings not in (found.get("findings"), UNTOLD):
+    known = (found.get("rules"), found_in(verdict) if verdict else None)  # once told in clear
+    if rules not in known or told.findings not in (found.get("findings"), UNTOLD):
         yield "what Sentinel found is not what the trail tells"
 
 

@@ -5,7 +5,7 @@ The functions are parts of units; `gatekeeper` and `rechecking` call them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -234,14 +234,20 @@ def may_orchestrate(policy: Policy, proposal: Proposal) -> bool:
 def verdict_details(verdict: Verdict) -> dict[str, Any]:
     """Return what the trail keeps of a verdict: every rule with its finding codes and paths.
 
-    If something was found, there is also a digest of all that was said, levels and words included.
+    A path may hold a credential, as the name of a field. If something was found, there is also a
+    digest of all that was said, levels and words included.
     """
-    found = {
-        result.rule: [{"code": f.code, "path": f.path} for f in result.findings]
-        for result in verdict.results
-    }
+    found = found_in(verdict, mask_text)
     said = {"findings": digest_of(canonical_bytes(_said(verdict)))} if any(found.values()) else {}
     return {"rules": found} | said
+
+
+def found_in(verdict: Verdict, shown: Callable[[str], str] = str) -> dict[str, Any]:
+    """Return every rule with the codes of its findings, and their paths as `shown`."""
+    return {
+        result.rule: [{"code": f.code, "path": shown(f.path)} for f in result.findings]
+        for result in verdict.results
+    }
 
 
 def _said(verdict: Verdict) -> list[Any]:

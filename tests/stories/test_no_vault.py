@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from bot.storage.opening import open_store
+from lifecycle.agreeing.rows import disagreements
+from lifecycle.audit import AuditEntry
+from lifecycle.policy import Level, RuleSettings
+from lifecycle.state import State
 from lifecycle.stops.spooling import held_words
+from lifecycle.verdicts.judge import found_in
 from tests.builders import MAIL, PROD
 from tests.stories.test_questions import REFUND, asks, id_of
 from tests.world import World, a_world
@@ -169,3 +174,51 @@ async def test_a_credential_that_a_list_holds_only_together_stands_nowhere(
     assert answer.refused
     assert secret not in everything(tmp_path)
     assert files_with(secret, tmp_path) == []
+
+
+@pytest.mark.parametrize("level", [Level.SOFT, Level.ADVISORY])
+async def test_a_credential_for_a_name_that_people_let_pass_stands_in_no_trail(
+    stage: World, level: Level
+) -> None:
+    """A finding is told by its place, and the name stood there."""
+    rules = stage.workflow.policy.rules | {"secrets_absent": RuleSettings(level)}
+    await stage.adopts(rules=rules)
+    await stage.submits(MAIL, proposal_id="p1", parameters=PARAMETERS | {TOKEN: "x"})
+    await stage.approves("ana", "p1", "its tool asks for that name")
+    await stage.passes(minutes=16)
+
+    told = await stage.store.read(lambda tx: tx.audit.exported(0, 1_000))
+    proposal = await stage.proposal("p1")
+    assert proposal.state is State.COMPLETED
+    assert "secret_found" in json.dumps(told)
+    assert TOKEN not in json.dumps(told)
+    assert await in_doubt(stage) == []
+
+
+async def test_a_trail_that_an_earlier_version_told_in_clear_fits_its_row(stage: World) -> None:
+    rules = stage.workflow.policy.rules | {"secrets_absent": RuleSettings(Level.SOFT)}
+    await stage.adopts(rules=rules)
+    await stage.submits(MAIL, proposal_id="p1", parameters=PARAMETERS | {TOKEN: "x"})
+    verdict = (await stage.proposal("p1")).verdict
+    assert verdict is not None
+
+    def in_clear(entry: AuditEntry) -> AuditEntry:
+        details = dict(entry.event.details)
+        if "rules" in details:
+            details["rules"] = found_in(verdict)
+        return entry._replace(event=entry.event._replace(details=details))
+
+    assert TOKEN in json.dumps(found_in(verdict))
+    assert await in_doubt(stage, in_clear) == []
+
+
+def as_it_is(entry: AuditEntry) -> AuditEntry:
+    return entry
+
+
+async def in_doubt(stage: World, told: Callable[[AuditEntry], AuditEntry] = as_it_is) -> list[str]:
+    """Say where the row of p1 and its trail differ, each entry taken as `told`."""
+    proposal = await stage.proposal("p1")
+    trail = await stage.store.read(lambda tx: tx.audit.of("p1"))
+    reviews = await stage.store.read(lambda tx: tx.reviews.of("p1"))
+    return disagreements(proposal, [told(entry) for entry in trail], reviews)
