@@ -127,6 +127,11 @@ def open_plain(path: Path, *, writing: bool, look: Look | None = None) -> sqlite
     )
     try:
         _set_up(connection, path, writing=writing, look=look)
+    except UnicodeDecodeError as error:  # Python cannot read what SQLite quotes
+        connection.close()
+        damaged = sqlite3.DatabaseError("malformed database schema")
+        damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise damaged from error
     except BaseException:
         connection.close()
         raise

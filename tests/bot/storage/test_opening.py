@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -244,3 +245,17 @@ def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:
         migrate(plain, path)
 
         assert [tuple(row) for row in plain.execute("SELECT * FROM sqlite_master")] == before
+
+
+@pytest.mark.parametrize("opened", [open_store, open_reader])
+async def test_a_schema_that_holds_what_is_no_text_is_damage(tmp_path: Path, opened: Any) -> None:
+    """Python cannot read the words in which SQLite quotes it, and no command said what to do."""
+    await (await open_store(URL, tmp_path)).close()
+    unread = "CAST(replace(CAST(sql AS BLOB), CAST(')' AS BLOB), x'279d29') AS TEXT)"
+    made_by_hand(
+        tmp_path / "data" / "signoff.db",
+        f"PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = {unread} "
+        "WHERE name = 'board'",
+    )
+    with pytest.raises(CannotOpen, match=r"malformed database schema\. It is damaged: .* restore"):
+        await opened(URL, tmp_path)
