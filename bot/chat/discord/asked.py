@@ -101,7 +101,8 @@ class Asked:
     def in_place(self, payload: Payload) -> bool:
         """Say whether it was asked in the configured channel or in a thread of it; for a stop, in
         the one that was configured when it was heard."""
-        stops = _stops(payload) is not None
+        # A question for ids to complete comes without words, and was stored nowhere.
+        stops = LISTENED in payload and _stops(payload) is not None
         ours = homes(str(self._settings.channel), payload, stops=stops)
         here = not ours.isdisjoint((payload["channel"], payload["parent"]))
         moved = len(ours) > 1  # the channel of then may stand in another server

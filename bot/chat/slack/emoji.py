@@ -69,7 +69,7 @@ def listed(message: Mapping[str, Any]) -> dict[Signal, Listed]:
             continue
         users = frozenset(str(user) for user in each.get("users") or ())
         before, count = found[signal], each.get("count")
-        # A list without a count is whole if it names anybody: Slack counts, who resembles it may not.
+        # Without a count it is whole if it names anybody: Slack counts, what resembles it may not.
         whole = bool(users) if count is None else isinstance(count, int) and len(users) >= count
         found[signal] = Listed(before.users | users, before.whole and whole)
     return found
