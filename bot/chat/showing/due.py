@@ -27,7 +27,8 @@ _WORTH: Final = 10
 ATTENTION_AFTER: Final = 5
 #: After so many fresh items of a line in a row, one that failed often has a turn.
 _FRESH: Final = 4
-#: If no more cards than this wait, none waits long, and windows need no lines of their own.
+#: If no more cards than this wait, none waits long; neither windows nor what is over need lines of
+#: their own.
 _FEW: Final = 20
 #: At most so many windows have lines of their own: those that close next.
 _MOST_WINDOWS: Final = 200
@@ -67,7 +68,8 @@ class Due:
     """Says what is delivered next on one surface.
 
     First come messages to people and cards that already stand, with lines of their own for cards of
-    open windows. Then new cards and messages to agents take turns, by proposer and by agent.
+    open windows. Then new cards and messages to agents take turns, by proposer and by agent. Of one
+    proposer what is over has a line apart: nobody can decide it any more.
     """
 
     def __init__(self, world: World, surface: str) -> None:
@@ -130,11 +132,14 @@ class Due:
         self._proposers = {
             each.proposal_id: known.get(each.proposal_id) or _proposer(tx, each) for each in stale
         }
-        windows = _windows(tx) if len(stale) > _FEW else frozenset()
+        many = len(stale) > _FEW
+        windows = _windows(tx) if many else frozenset()
+        over = _over(tx, self._surface, stale) if many else frozenset()
         for card in stale:
-            who, in_window = self._proposers[card.proposal_id], card.proposal_id in windows
+            in_window = card.proposal_id in windows
+            what = "window" if in_window else "over" if card.proposal_id in over else "card"
             first = in_window or card.message_ids
-            line = f"window {who}" if in_window else f"card {who}"
+            line = f"{what} {self._proposers[card.proposal_id]}"
             yield Turn(Rank.FIRST if first else Rank.CARDS, line), card
         agents = self._world.law.policy.agents.keys()
         for message in waiting_messages(tx, self._surface, now_ms, agents):
@@ -167,6 +172,14 @@ def waiting_messages(
 def _windows(tx: Transaction) -> frozenset[str]:
     """Return the ids of what can be taken back or is under way, the most urgent ones only."""
     return frozenset(each.proposal_id for each in tx.proposals.executing(0, _MOST_WINDOWS))
+
+
+def _over(tx: Transaction, surface: str, cards: Iterable[Card]) -> frozenset[str]:
+    """Return the ids of those of these cards whose proposals have ended; none of them if more are
+    open than are looked at."""
+    still = {each.proposal_id for each in tx.cards.open_on(surface, _MOST_CARDS)}
+    known = len(still) < _MOST_CARDS
+    return frozenset({each.proposal_id for each in cards} - still) if known else frozenset()
 
 
 def _proposer(tx: Transaction, card: Card) -> str:

@@ -148,3 +148,22 @@ async def test_the_card_of_an_open_window_waits_behind_no_edits_of_what_is_over(
 
     assert surface.shown.index("window") <= 1
     assert len(surface.shown) == 61
+
+
+async def test_a_card_that_can_be_decided_waits_behind_no_new_cards_of_what_is_over(
+    surface: Flooded,
+) -> None:
+    """What ended while a platform was away is posted too, at a card a second. An agent's next
+    proposal waited behind all of that, and expired unseen if new ones came as fast."""
+    stage = await on_stage(surface)
+    for number in range(60):
+        version = {"version": f"v{number}"}
+        await stage.submits(PROD, f"over{number:02}", parameters=version)
+        await stage.world.rejects("ben", f"over{number:02}")
+    for number in range(3):
+        await stage.submits(PROD, f"open{number}", parameters={"version": f"w{number}"})
+    await stage.delivery().drain()
+
+    opened = [place for place, shown in enumerate(surface.shown) if shown.startswith("open")]
+    assert opened in ([0, 2, 4], [1, 3, 5])
+    assert len(surface.shown) == 63
