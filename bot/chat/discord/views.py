@@ -17,7 +17,6 @@ REJECT: Final = "signoff:reject"
 _REASON: Final = "signoff:reason:"
 PROPOSE: Final = "signoff:propose"
 _INPUT: Final = "text"
-_FORM_S: Final = 900.0
 
 
 def buttons(react: str) -> discord.ui.View | None:
@@ -74,7 +73,7 @@ def _button(
 
 
 def _form(title: str, custom_id: str, label: str, *, most: int, hint: str) -> discord.ui.Modal:
-    form = discord.ui.Modal(title=title, custom_id=custom_id, timeout=_FORM_S)
+    form = discord.ui.Modal(title=title, custom_id=custom_id, timeout=None)
     form.add_item(
         discord.ui.TextInput(
             label=label,
@@ -84,4 +83,5 @@ def _form(title: str, custom_id: str, label: str, *, most: int, hint: str) -> di
             max_length=most,
         )
     )
+    form.stop()  # discord.py would remember it for as long as nobody sends it; see `buttons`
     return form

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
+
+import discord
 
 from tests.builders import MAIL, PROD, a_document
 from tests.fakes.discord_server.state import OTHER_CHANNEL
@@ -176,3 +179,21 @@ async def test_a_board_is_shown_also_where_somebody_wrote_over_its_place(
     await stage.begins()
     shown = stage.server.state.messages["701"].values
     await until(lambda: any("Kept current" in json.dumps(m.data["embeds"]) for m in shown()), "")
+
+
+async def test_forms_that_nobody_sends_leave_nothing_behind_in_the_process(
+    stage: DiscordStage,
+) -> None:
+    card = await stage.card(await stage.proposes(PROD))
+    for _ in range(3):
+        pressed = stage.server.clicks(BEN, card, "signoff:reject")
+        await until(lambda pressed=pressed: pressed.callback, "a form for the reason")
+    asked = stage.server.runs(ANA, "propose")
+    await until(lambda: asked.callback, "a form for a proposal")
+    await stage.quiet()
+
+    def remembered() -> int:
+        gc.collect()
+        return sum(isinstance(each, discord.ui.Modal) for each in gc.get_objects())
+
+    await until(lambda: not remembered(), "all forms forgotten", seconds=5)
