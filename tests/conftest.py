@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from bot.process.garbage import spare_what_is_loaded
+from bot.process.garbage import load_undisturbed, spare_what_is_loaded
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,6 +49,11 @@ def stopped_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return by
 
 
+def pytest_configure() -> None:
+    """Seldom look for garbage while tests are imported and collected: there is hardly any."""
+    load_undisturbed()
+
+
 def pytest_collection_finish() -> None:
     """Collect no garbage among modules and tests, as a running bot does not."""
     spare_what_is_loaded()
@@ -62,7 +67,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the long files; the order within a file stays."""
 
     def rank(item: pytest.Item) -> int:
-        place = item.path.as_posix().removeprefix(f"{ROOT.as_posix()}/")
-        return next((n for n, start in enumerate(_LONG) if place.startswith(start)), len(_LONG))
+        place = item.nodeid
+        if not place.startswith(_LONG):
+            return len(_LONG)
+        return next(n for n, start in enumerate(_LONG) if place.startswith(start))
 
     items.sort(key=rank)
