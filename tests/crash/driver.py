@@ -3,18 +3,20 @@
 The real law over a real SQLite file, put together by the composition root; only the ports of the
 store and of the tools are wrapped, so that each commit and each call is a step at which the
 process can kill itself. Every life and every restart is a process of its own (forked, so that the
-imports are paid once). Prints one JSON line a death: what the effects were and what a restart
-found. `python -m tests.crash.driver FOLDER SCENARIO [twice]`
+imports are paid once). `python -m tests.crash.driver` reads lines: `["FOLDER", "SCENARIO"]` or
+`["FOLDER", "SCENARIO", "twice"]`. It answers each with a JSON line a death, which tells what the
+effects were and what a restart found, and then an empty line.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,11 @@ from bot.bootstrap import opened
 from bot.config import Config, load_config
 from bot.storage import sqlite  # noqa: F401 - so that no life pays for importing it
 from lifecycle.audit import broken_links
-from tests.conftest import ROOT
 from tests.crash.fuse import Fuse, FusedStore, FusedToolbox
 from tests.crash.life import DAY_S, EFFECT, SCENARIOS, TOOLS, WINDOW_S, Life
 from tests.fakes.clock import FakeClock
 from tests.fakes.notifier import PlainNotifier
+from tests.loaded import ROOT
 
 #: Deaths within a restart are tried at so many steps.
 RESTART_STEPS = 20
@@ -166,20 +168,31 @@ def death_at(
     }
 
 
-def main() -> None:
+def deaths(folder: Path, name: str, *how: str) -> Iterator[dict[str, Any]]:
     """Die at every step of a scenario; with `twice`, right after an effect and in the restart."""
-    config, scenario = prepared(Path(sys.argv[1])), SCENARIOS[sys.argv[2]]
-    twice = sys.argv[3:] == ["twice"]
-    stride = AT_LENGTH if sys.argv[2].endswith("_at_length") else STRIDE
+    config, scenario = prepared(folder), SCENARIOS[name]
+    twice = how == ("twice",)
+    stride = AT_LENGTH if name.endswith("_at_length") else STRIDE
     for step in range(1, steps_of(config, scenario) + 1, 1 if twice else stride):
         death = death_at(step, config, scenario)
         if not twice:
-            sys.stdout.write(json.dumps(death) + "\n")
+            yield death
         elif death["at_death"]:
             for again_at in range(1, RESTART_STEPS + 1, STRIDE):
-                told = death_at(step, config, scenario, again_at)
-                sys.stdout.write(json.dumps(told) + "\n")
+                yield death_at(step, config, scenario, again_at)
             return
+
+
+def main() -> None:
+    """Answer line by line what is asked for, until the input ends."""
+    gc.collect()
+    gc.freeze()  # a life that looks for garbage would copy all that it shares with this process
+    for line in sys.stdin:
+        folder, *words = json.loads(line)
+        for death in deaths(Path(folder), *words):
+            sys.stdout.write(json.dumps(death) + "\n")
+        sys.stdout.write("\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,43 @@ MOST = {"repeated": 3}
 pytestmark = pytest.mark.timeout(900)
 
 
-def deaths(folder: Path, *words: str) -> list[dict[str, Any]]:
-    """Let the driver die, and return what it tells of each death."""
-    driver = [sys.executable, "-m", "tests.crash.driver", str(folder), *words]
-    done = subprocess.run(driver, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [death for death in told if "error" in death] == []
-    return told
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    """The program that dies on purpose, loaded once; it forks each life and each restart."""
+    complaints = tmp_path_factory.mktemp("driver") / "stderr.txt"
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-m", "tests.crash.driver"]
+    with (
+        complaints.open("w") as stderr,
+        subprocess.Popen(
+            words, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=stderr, text=True
+        ) as process,
+    ):
+        try:
+            yield Driver(process, complaints)
+        finally:
+            process.kill()
+
+
+class Driver:
+    """Asks the program for deaths."""
+
+    def __init__(self, process: subprocess.Popen[str], complaints: Path) -> None:
+        self._process, self._complaints = process, complaints
+
+    def deaths(self, folder: Path, *words: str) -> list[dict[str, Any]]:
+        """Let lives die, and return what is told of each death."""
+        asked, answered = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert answered is not None
+        asked.write(json.dumps([str(folder), *words]) + "\n")
+        asked.flush()
+        told: list[dict[str, Any]] = []
+        while (line := answered.readline()) != "\n":
+            assert line, self._complaints.read_text()[-2000:]
+            told.append(json.loads(line))
+        assert [death for death in told if "error" in death] == []
+        return told
 
 
 def verbs(death: dict[str, Any]) -> list[str]:
@@ -84,9 +114,9 @@ def told_as_it_was(death: dict[str, Any], scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", list(SCENARIOS))
 def test_a_death_at_any_step_leaves_a_legal_state_one_effect_and_a_whole_trail(
-    tmp_path: Path, scenario: str
+    driver: Driver, tmp_path: Path, scenario: str
 ) -> None:
-    told = deaths(tmp_path / "life", scenario)
+    told = driver.deaths(tmp_path / "life", scenario)
 
     assert len(told) >= 5
     assert {death["signal"] for death in told} == {9}
@@ -98,9 +128,9 @@ def test_a_death_at_any_step_leaves_a_legal_state_one_effect_and_a_whole_trail(
 
 @pytest.mark.parametrize("scenario", ["repeated", "deferred", "restored"])
 def test_a_death_within_the_restart_after_a_death_changes_nothing_of_that(
-    tmp_path: Path, scenario: str
+    driver: Driver, tmp_path: Path, scenario: str
 ) -> None:
-    told = deaths(tmp_path / "life", scenario, "twice")
+    told = driver.deaths(tmp_path / "life", scenario, "twice")
 
     assert told
     for death in told:
