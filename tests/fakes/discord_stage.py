@@ -22,13 +22,13 @@ from lifecycle.ports import ProposalStore
 from lifecycle.proposal import Proposal
 from lifecycle.review import Review
 from lifecycle.workflow import Workflow
-from sentinel_rules import load_rules
 from tests.builders import MAIL, a_document, a_policy
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_server.state import APPROVERS_ROLE, CHANNEL, GUILD, Message
 from tests.fakes.spool import MemorySpool
 from tests.fakes.tools import NotingTool, NotingToolbox
+from tests.world import rules_of
 
 ANA, BEN, CAL, DEE, OLGA, LEILA, NOUR = "1001", "1002", "1003", "1004", "1005", "911", "912"
 TICK, CROSS = "✅", "❌"
@@ -96,7 +96,7 @@ class DiscordStage:
                 spool=MemorySpool(),
                 ring=KeyRing({"k1": b"k" * 32}, "k1"),
                 nonce=lambda: next(nonces),
-                law=law.Law(self.policy, Sentinel(load_rules(self.policy.rules))),
+                law=law.Law(self.policy, Sentinel(rules_of(self.policy))),
                 public_url="http://127.0.0.1:8080",
             )
         )

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from bot.storage.opening import open_store
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.by_hand import by_hand
-from tests.stage import staged
+from tests.stage import a_new_store, staged
 from tests.stories.forging import DATABASE
 from tests.stories.hearing import BEFORE_S
 from tests.world import World, a_world
@@ -21,7 +20,7 @@ from tests.world import World, a_world
 @pytest.fixture(params=["memory:", "sqlite:///signoff.db"], ids=["memory", "sqlite"])
 async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
     """The whole law over one store, started."""
-    store = await open_store(request.param, tmp_path)
+    store = await a_new_store(request.param, tmp_path)
     stage = a_world(store)
     await stage.workflow.start()
     yield stage
