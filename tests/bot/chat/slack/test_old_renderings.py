@@ -34,6 +34,7 @@ async def shows_all(slack: OnSlack) -> None:
         return card is not None and card.shown_version == card.wanted_version
 
     await eventually_async(shown, "the edit")
+    slack.world.clock.advance(5)  # nobody answers in the second in which it is edited
 
 
 def slacks_clock_is_ahead(slack: OnSlack, by_s: int) -> None:
