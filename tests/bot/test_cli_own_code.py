@@ -37,7 +37,7 @@ TOOL = "  crm: {tier: CONFIRM, action_type: write, kind: python, class: 'waiting
 def dead(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
     """A server that says nothing; whoever waits for it is let go at the end of the test."""
     for name in ("LOADED_S", "LOADED_AT_MOST_S"):
-        monkeypatch.setattr(f"bot.cli.options.{name}", 1.0)
+        monkeypatch.setattr(f"bot.cli.options.{name}", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server
     for each in enumerate_threads():
@@ -64,7 +64,7 @@ def test_status_goes_on_without_code_that_hangs_and_says_so(
     done = house.run("status", *words.split())
 
     assert done.returncode == 0
-    assert "has not been loaded after 1 s" in done.stderr
+    assert "has not been loaded after 0.2 s" in done.stderr
     assert told in done.stdout
 
 
@@ -76,7 +76,7 @@ def test_a_card_is_shown_without_code_that_hangs_and_says_what_it_does_not_know(
     done = house.run("show", mail)
 
     assert done.returncode == 0
-    assert "has not been loaded after 1 s" in done.stderr
+    assert "has not been loaded after 0.2 s" in done.stderr
     assert "can take back is not known here" in done.stderr
     assert "Invoice 2847" in done.stdout
 
@@ -89,7 +89,7 @@ def test_nothing_is_brought_back_over_code_that_hangs(house: House) -> None:
     done = house.run("restore", str(copy))
 
     assert done.returncode == 1
-    assert "has not been loaded after 1 s" in done.stderr
+    assert "has not been loaded after 0.2 s" in done.stderr
     assert "nothing was brought back" in done.stderr
     assert (house.folder / "data" / "signoff.db").stat().st_ino == before
 

@@ -48,8 +48,8 @@ async def test_a_window_stays_open_while_nobody_can_say_who_stands_under_its_car
         card = await in_window(slack)
         message = card.as_json() | {"reactions": odd}
         slack.server.fails("reactions.get", "vague", says={"message": message}, times=None)
-        for _ in range(50):
-            slack.world.clock.advance(20)
+        for _ in range(10):
+            slack.world.clock.advance(100)
             slack.hearing.alive()
             await slack.beats(2)
             await slack.broadcast.catch_up()
