@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.client import Signoff, SignoffRefused, SignoffUnreachable
 from bot.intake.http.bodies import LARGEST_CALL_BYTES
 from bot.intake.http.places import PLACE
-from bot.intake.mcp_lines import Lines
+from bot.intake.mcp_lines import Answers, Lines
 from bot.intake.mcp_reading import Judge, strictly
 from bot.intake.mcp_tools import TOOLS, misfit
 from lifecycle.codes import retry_of
@@ -120,13 +120,15 @@ def _beside(outer: Request, inner: ASGIApp) -> ASGIApp:
 
 
 async def over_stdio(url: str, token: str, version: str) -> None:
-    """Serve on standard input and output until the input ends, as a client of the bot at `url`."""
+    """Serve on standard input and output until the input ends and what came before that is
+    answered, as a client of the bot at `url`."""
     lines = Lines()
     server = mcp_server(lambda _context: Signoff(url, token), version, lines.judge)
     # The SDK only iterates over the lines of its input.
     async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
         lines.answered_by(writing.send)
-        await server.run(reading, writing, server.create_initialization_options())
+        answers = Answers(writing, lines)
+        await server.run(reading, answers, server.create_initialization_options())
 
 
 async def _called(

@@ -6,11 +6,14 @@ import asyncio
 import json
 import secrets
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
 from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCError, JSONRPCResponse
 
 from bot.intake.mcp_reading import Context, flaw_of, refused_at_once, repaired
 from bot.process.inlet import Inlet
@@ -20,6 +23,8 @@ from lifecycle.errors import Refused
 _Answered = Callable[[SessionMessage], Awaitable[None]]
 #: The key in the `_meta` of a flawed message for the mark under which its flaw is noted.
 _MARK: Final = "signoff/flaw"
+#: For so many seconds after the end of the input what was asked before is still answered.
+_LAST_ANSWERS_S: Final = 10.0
 
 
 class Lines:
@@ -36,6 +41,14 @@ class Lines:
         #: refused in its place, and the flawed one acted on.
         self._flaws: dict[str, Refused] = {}
         self._answered: asyncio.Future[_Answered] = asyncio.Future()
+        #: How many messages with an id are to be answered yet.
+        self._owed: Counter[str] = Counter()
+        self._all_told = asyncio.Event()
+
+    def told(self, message: SessionMessage) -> None:
+        """Note that a message was handed out: it may be an answer to one of those that came in."""
+        if isinstance(message.message, JSONRPCResponse | JSONRPCError):
+            self._settle(message.message.id)
 
     def answered_by(self, send: _Answered) -> None:
         """Take the function that sends answers; nothing is read before that."""
@@ -53,7 +66,33 @@ class Lines:
                 except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                     return  # nobody serves any more
             elif line.strip():
-                yield self._flawed(line, flaw) if flaw else line.decode()
+                text = self._flawed(line, flaw) if flaw else line.decode()
+                self._note(json.loads(text))
+                yield text
+        await self._last_answers()
+
+    async def _last_answers(self) -> None:
+        """Wait until all is answered, but not for ever: the SDK cancels what it has not answered
+        when its input ends, and an agent that is told so cannot know what it began."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_ANSWERS_S):
+                while self._owed.total():
+                    self._all_told.clear()
+                    await self._all_told.wait()
+
+    def _note(self, message: dict[str, Any]) -> None:
+        """Note what a message asks for; whoever cancels a call gets no answer to it."""
+        params = message.get("params")
+        if "method" not in message:
+            return
+        if "id" in message:
+            self._owed[str(message["id"])] += 1
+        elif message["method"] == "notifications/cancelled" and isinstance(params, dict):
+            self._settle(params.get("requestId"))
+
+    def _settle(self, asked_id: object) -> None:
+        self._owed -= Counter([str(asked_id)])  # which keeps no entry that has come to nothing
+        self._all_told.set()
 
     async def judge(self, context: Context) -> Answer | None:
         """Return the answer to a message whose line has a flaw; None if it has none."""
@@ -87,3 +126,30 @@ class Lines:
             message["params"] = {**params, "_meta": {**kept, _MARK: mark}}
             self._flaws[mark] = flaw
         return json.dumps(message, ensure_ascii=False)
+
+
+class Answers:
+    """The stream on which the SDK hands out its answers, watched by `lines`."""
+
+    def __init__(self, stream: Any, lines: Lines) -> None:
+        """Stand before the `stream` of the SDK."""
+        self._stream, self._lines = stream, lines
+
+    async def send(self, message: SessionMessage) -> None:
+        """Hand a message out, and note it."""
+        await self._stream.send(message)
+        self._lines.told(message)
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Answers:
+        """Enter the stream."""
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        """Leave the stream, which closes it."""
+        left: bool | None = await self._stream.__aexit__(*raised)
+        return left

@@ -249,3 +249,36 @@ async def test_signoff_mcp_is_a_client_of_the_running_bot(outside: Outside, root
         _, answer = await called(client, "propose", document=a_document(PROD))
         assert answer["state"] == "sentinel_approved"
     assert (await outside.world.proposal("p1")).actor.id == "leila"
+
+
+async def test_what_was_asked_before_the_input_ended_is_answered(
+    outside: Outside, root: Path
+) -> None:
+    """The SDK cancels it there: whoever proposed heard `Connection closed` and no state."""
+    first = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "a pipe", "version": "1"},
+    }
+    proposed = {"name": "propose", "arguments": {"document": a_document(PROD)}}
+    listed = {"name": "list_tools", "arguments": {}}
+    calls = (("initialize", first), ("tools/call", proposed), ("tools/call", listed))
+    asked = [
+        {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        for number, (method, params) in enumerate(calls)
+    ]
+    asked.insert(1, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot", "mcp", "--url", outside.url),
+        env={**os.environ, "SIGNOFF_TOKEN": "leila-token"},
+        cwd=root,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    out, _ = await process.communicate("".join(f"{json.dumps(each)}\n" for each in asked).encode())
+
+    told = {each["id"]: each for each in map(json.loads, out.splitlines())}
+    assert process.returncode == 0
+    assert sorted(told) == [0, 1, 2]
+    assert told[1]["result"]["structuredContent"]["state"] == "sentinel_approved"
+    assert (await outside.world.proposal("p1")).actor.id == "leila"
