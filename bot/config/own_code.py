@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
-from threading import Thread
+from threading import current_thread, main_thread
 from traceback import walk_stack
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Final, TypeVar
 
 T = TypeVar("T")
 
 #: The digest of each file as it was loaded.
 _LOADED: Final[dict[Path, str]] = {}
-#: Threads that load such code and were waited for no longer.
-_GIVEN_UP: Final[set[Thread]] = set()
+#: Places of such code that was waited for no longer.
+_GIVEN_UP: Final[list[str]] = []
+_AGAIN_S: Final = 1.0
 #: Where Python's own library is, what installs below it, and our packages.
 _LIBRARY: Final = sysconfig.get_path("stdlib")
 _INSTALLED: Final = ("site-packages", "dist-packages")
@@ -32,32 +35,41 @@ class OwnCodeHangs(Exception):
     which."""
 
 
+class _Late(BaseException):
+    """Raised amid the code of others, which may catch any Exception; names where that was."""
+
+
 def loaded_in_time(load: Callable[[], T], within_s: float) -> T:
     """Return what `load` returns, which loads rules or tools that others wrote.
 
     Such code may wait for a dead server for ever. Raises OwnCodeHangs after `within_s` seconds, and
-    else whatever `load` raises. From then on `module_in` loads nothing while that code hangs.
+    else whatever `load` raises; from then on `module_in` loads nothing in this process. The main
+    thread alone is interrupted; elsewhere nothing is.
     """
-    found: list[T] = []
+    if current_thread() is not main_thread():
+        return load()
 
-    def loading() -> None:
-        with suppress(BaseException):
-            found.append(load())
+    def late(_signal: int, frame: FrameType | None) -> None:
+        raise _Late(place_of(frame))
 
-    thread = Thread(target=loading, name="own code", daemon=True)
-    thread.start()
-    thread.join(within_s)
-    if thread.is_alive():
-        _GIVEN_UP.add(thread)
-        raise OwnCodeHangs(f"{place_of(thread)} has not been loaded after {within_s:g} s")
-    # What failed is loaded once more, here: some modules insist on the main thread.
-    return found[0] if found else load()
+    before = signal.signal(signal.SIGALRM, late)
+    # Again and again, as the code may take even this for an error of its own.
+    others = signal.setitimer(signal.ITIMER_REAL, within_s, _AGAIN_S)
+    try:
+        return load()
+    except _Late as place:
+        _GIVEN_UP.append(str(place))
+        raise OwnCodeHangs(f"{place} has not been loaded after {within_s:g} s") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *others)
+        signal.signal(signal.SIGALRM, before)
 
 
-def place_of(thread: Thread) -> str:
-    """Return the file and line of others at which a thread is: the one that our own code called."""
-    frame = sys._current_frames().get(thread.ident or 0)
-    places = [(each.f_code.co_filename, line) for each, line in walk_stack(frame)]
+def place_of(frame: FrameType | None) -> str:
+    """Return the file and line of others that run in a frame: the one that our own code called."""
+    ours = loaded_in_time.__code__
+    inside = takewhile(lambda place: place[0].f_code is not ours, walk_stack(frame))
+    places = [(each.f_code.co_filename, line) for each, line in inside]
     theirs = [f"{file}:{line}" for file, line in places if _is_theirs(file)]
     return theirs[-1] if theirs else "The code of a rule or of a tool"
 
@@ -73,9 +85,9 @@ def _is_theirs(file: str) -> bool:
 
 def module_in(name: str, folder: Path) -> ModuleType:
     """Import a module, looking in `folder` first. Raises whatever its code raises, and ImportError
-    while other code hangs that may hold the module."""
-    if any(each.is_alive() for each in _GIVEN_UP):
-        raise ImportError("other code is still being loaded", name=name)
+    once other code was waited for in vain: this may wait for the same, and be loaded later on."""
+    if _GIVEN_UP:
+        raise ImportError(f"nothing is loaded after {_GIVEN_UP[0]} hung", name=name)
     place = str(folder)
     sys.path.insert(0, place)
     try:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
-from threading import enumerate as enumerate_threads
 
 import pytest
 
-from bot.config.own_code import place_of
 from tests.bot.cli_house import House
 
 CODE = """\
@@ -35,14 +32,12 @@ TOOL = "  crm: {tier: CONFIRM, action_type: write, kind: python, class: 'waiting
 
 @pytest.fixture
 def dead(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """A server that says nothing; whoever waits for it is let go at the end of the test."""
+    """A server that says nothing; what waited for it is forgotten as at the end of a process."""
+    monkeypatch.setattr("bot.config.own_code._GIVEN_UP", [])
     for name in ("LOADED_S", "LOADED_AT_MOST_S"):
         monkeypatch.setattr(f"bot.cli.options.{name}", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server
-    for each in enumerate_threads():
-        if each.name == "own code":
-            each.join()
 
 
 @pytest.fixture
@@ -131,16 +126,53 @@ def test_a_copy_of_an_older_version_is_brought_back_by_what_the_class_says_that_
     assert (held["attention"], held["execution"]["verb"]) == ("outcome_unknown", "commit")
 
 
-def test_the_file_and_the_line_that_hang_are_named(
-    dead: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = tmp_path / "waits_at_a_line.py"
-    module.write_text(CODE.format(address=dead.getsockname()))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    thread = Thread(target=import_module, args=("waits_at_a_line",), daemon=True)
-    thread.start()
-    talking, _ = dead.accept()
+def test_the_file_and_the_line_that_hang_are_named(house: House) -> None:
+    done = house.run("status")
 
-    with talking:
-        assert place_of(thread) == f"{module}:3"
-    thread.join()
+    assert f"{house.folder / 'waiting_crm.py'}:3 has not been loaded" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "insists",
+    [
+        "import signal; signal.signal(signal.SIGUSR2, signal.SIG_DFL)",
+        "import threading; assert threading.current_thread() is threading.main_thread()",
+        "import sqlite3; sqlite3.connect(':memory:')",
+    ],
+)
+def test_code_that_insists_on_the_main_thread_and_hangs_there_is_left_as_well(
+    house: House, insists: str
+) -> None:
+    """Where it failed in a thread it was loaded once more, and waited for without end."""
+    module = house.folder / "waiting_crm.py"
+    module.write_text(f"{insists}\n{module.read_text()}")
+
+    done = house.run("status")
+
+    assert (done.returncode, "1 pending" in done.stdout) == (0, True)
+    assert "waiting_crm.py:4 has not been loaded" in done.stderr
+
+
+def test_code_that_takes_being_left_for_an_error_is_left_again(house: House) -> None:
+    module = house.folder / "waiting_crm.py"
+    waits = module.read_text().partition("\n\n\n")[0].replace("import socket\n\n", "")
+    tried = f"import socket\n\ntry:\n    {waits}\nexcept BaseException:\n    {waits}\n"
+    module.write_text(tried)
+
+    assert "waiting_crm.py:6 has not been loaded" in house.run("status").stderr
+
+
+def test_whoever_set_an_alarm_before_is_still_called(house: House) -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: rung.append(number))
+    set_before = signal.setitimer(signal.ITIMER_REAL, 60)
+    try:
+        house.run("status")
+        left_s, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.raise_signal(signal.SIGALRM)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *set_before)
+
+    assert 0 < left_s <= 60
+    assert rung == [signal.SIGALRM]
