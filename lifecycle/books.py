@@ -40,9 +40,6 @@ class AuditTrail(Protocol):
     def head(self) -> tuple[int, str]:
         """Return seq and hash of the last entry; (0, 64 zeros) when empty."""
 
-    def of(self, proposal_id: str) -> Sequence[AuditEntry]:
-        """Return the trail of one proposal, oldest first."""
-
     def without_attempts(self, proposal_id: str) -> Sequence[AuditEntry]:
         """Return the trail of one proposal, oldest first, without mere attempts
         (`is_mere_attempt`): all that the law reads, however often strangers tried something."""

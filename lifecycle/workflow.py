@@ -209,13 +209,6 @@ class Workflow:
         """Go on with what is due."""
         return await self.operating.thaw(sender)
 
-    async def adopt(
-        self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None] = lambda: None
-    ) -> None:
-        """Put a new policy in force, and judge what is open again."""
-        await self.put_in_force(policy, sentinel, swap)
-        await self.judge_open()
-
     async def put_in_force(
         self, policy: Policy, sentinel: Sentinel, swap: Callable[[], None]
     ) -> None:

@@ -25,6 +25,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.notifier import PlainNotifier
 from tests.fakes.spool import MemorySpool
 from tests.fakes.tools import NotingTool, NotingToolbox
+from tests.roads import adopted, trail_of
 
 
 @dataclass
@@ -115,7 +116,7 @@ class World:
 
     async def trail(self, proposal_id: str) -> list[str]:
         """Return the kinds of the proposal's audit entries, oldest first; cards are left out."""
-        entries = await self.store.read(lambda tx: tx.audit.of(proposal_id))
+        entries = await self.store.read(lambda tx: trail_of(tx, proposal_id))
         return [entry.event.kind for entry in entries if entry.event.kind != EventKind.CARD_POSTED]
 
     async def audit(self, kind: str) -> list[Mapping[str, Any]]:
@@ -144,7 +145,7 @@ class World:
         """Put a policy with `changes` in force, under a digest of its own."""
         policy = replace(self.workflow.policy, **changes)
         policy = replace(policy, digest=f"pol1_{next(self.policies):064d}")
-        await self.workflow.adopt(policy, an_unhurried_sentinel(policy))
+        await adopted(self.workflow, policy, an_unhurried_sentinel(policy))
         await self.workflow.idle()
         await self.shows()
 

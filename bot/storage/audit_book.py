@@ -86,14 +86,6 @@ class AuditBook(Book):
             self.known_head = (row["seq"], row["entry_hash"]) if row else (0, GENESIS)
         return self.known_head
 
-    def of(self, proposal_id: str) -> Sequence[AuditEntry]:
-        """Return the trail of one proposal, oldest first, entries not yet written included."""
-        unwritten = (row for row in self._unwritten if row["proposal_id"] == proposal_id)
-        return [
-            *map(entry_of, self._all("audit_of", proposal_id=proposal_id)),
-            *map(entry_of, unwritten),
-        ]
-
     def without_attempts(self, proposal_id: str) -> Sequence[AuditEntry]:
         """Return the trail of one proposal without mere attempts, unwritten entries included.
 

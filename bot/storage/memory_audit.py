@@ -31,9 +31,6 @@ class AuditTable:
         last = self._rows.get(len(self._rows))
         return (last["seq"], last["entry_hash"]) if last else (0, GENESIS)
 
-    def of(self, proposal_id: str) -> Sequence[AuditEntry]:
-        return [entry_of(row) for row in self._rows if row["proposal_id"] == proposal_id]
-
     def without_attempts(self, proposal_id: str) -> Sequence[AuditEntry]:
         mine = (row for row in self._rows if row["proposal_id"] == proposal_id)
         return [entry_of(row) for row in mine if not is_attempt_row(row)]

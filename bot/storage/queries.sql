@@ -283,10 +283,6 @@ INSERT INTO audit (
 -- The entries from the first one that a unit wrote, to check that they were stored as written.
 SELECT seq, entry_hash FROM audit WHERE seq >= :first_seq ORDER BY seq;
 
--- audit_of --
--- The trail of one proposal.
-SELECT * FROM audit WHERE proposal_id = :proposal_id ORDER BY seq;
-
 -- audit_without_attempts --
 -- The trail of one proposal without mere attempts (`is_mere_attempt` of lifecycle/audit.py).
 SELECT * FROM audit

@@ -18,6 +18,7 @@ from lifecycle.first_gate.reading import read_object
 from lifecycle.policy import Policy
 from sentinel_rules import load_rules
 from tests.builders import MAIL, NOW_MS, PROD, REFUND, a_document
+from tests.roads import adopted
 from tests.terminal import a_terminal, documents
 from tests.world import World
 
@@ -216,7 +217,7 @@ async def test_A05_A06_A11_what_is_refused_leaves_one_row_and_the_next_mail_is_j
     world: World, raw: bytes, code: str, path: str
 ) -> None:
     sentinel = AskedSentinel(world.workflow.policy)
-    await world.workflow.adopt(world.workflow.policy, sentinel)
+    await adopted(world.workflow, world.workflow.policy, sentinel)
 
     answer = await world.workflow.submit(raw, world.sender("leila"))
     await world.shows()

@@ -25,6 +25,7 @@ from tests.builders import MAIL, a_document, the_rules
 from tests.checking import sentinel_with
 from tests.fakes.clock import FakeClock
 from tests.fakes.notifier import PlainNotifier
+from tests.roads import adopted
 from tests.world import World
 
 BASE = Path(__file__).parents[1] / "bot" / "base.yaml"
@@ -58,7 +59,7 @@ async def test_C10_a_nested_repetition_is_judged_at_once_and_holds_up_no_rejecti
 ) -> None:
     await roomy.submits(MAIL, proposal_id="p1")
     hostile = sentinel_with("prohibited_content", patterns=[pattern])
-    await roomy.workflow.adopt(roomy.workflow.policy, hostile)
+    await adopted(roomy.workflow, roomy.workflow.policy, hostile)
     parameters = MAIL["parameters"] | {"subject": HOSTILE, "body": body}
 
     judged = asyncio.create_task(roomy.submits(proposal_id="p2", parameters=parameters))
@@ -99,7 +100,7 @@ async def test_C10_a_rule_that_sleeps_is_too_late_and_holds_up_no_rejection(
         hanging(rule, over, began) if rule.id == "prohibited_content" else rule
         for rule in load_rules(the_rules())
     ]
-    await roomy.workflow.adopt(roomy.workflow.policy, Sentinel(rules))
+    await adopted(roomy.workflow, roomy.workflow.policy, Sentinel(rules))
     parameters = MAIL["parameters"] | {"subject": HOSTILE}
     judged = asyncio.create_task(roomy.submits(proposal_id="p2", parameters=parameters))
     await asyncio.to_thread(began.wait, 10)

@@ -14,6 +14,7 @@ from lifecycle.answers import Answer
 from lifecycle.checking.sentinel_run import Sentinel
 from lifecycle.sentinel import LoadedRule
 from tests.builders import REFUND, a_document
+from tests.roads import adopted
 from tests.world import World, rules_of
 
 
@@ -161,7 +162,7 @@ class Slow:
         fields = {"applies_to": lambda _, document, facts: self.applies_to(document.proposal_id)}
         odd = type("Odd", (type(rule.rule),), fields)(rule.options)
         rules = [LoadedRule(odd, rule.level, rule.options), *others]
-        await world.workflow.adopt(world.workflow.policy, Sentinel(rules, limit_s=60.0))
+        await adopted(world.workflow, world.workflow.policy, Sentinel(rules, limit_s=60.0))
 
 
 @pytest.fixture

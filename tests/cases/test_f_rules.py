@@ -15,6 +15,7 @@ from lifecycle.verdict import PASSED
 from sentinel_rules import RuleLoadError, load_rules
 from tests.builders import MAIL, PROD, a_document, the_rules
 from tests.checking import facts_for, found, read, the_sentinel, verdict_on
+from tests.roads import adopted
 from tests.world import World
 
 
@@ -81,7 +82,7 @@ async def with_odd(world: World, numbers: list[int], hang: Callable[[], None]) -
     rules = list(load_rules(world.workflow.policy.rules))
     for number in numbers:
         rules[number - 1] = broken(rules[number - 1], minds[number])
-    await world.workflow.adopt(world.workflow.policy, Sentinel(rules))
+    await adopted(world.workflow, world.workflow.policy, Sentinel(rules))
 
 
 @pytest.mark.parametrize("numbers", [[4], [5], [6], [7], [4, 5, 6, 7]], ids=str)

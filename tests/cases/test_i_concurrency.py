@@ -14,6 +14,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import waiting_for
+from tests.roads import trail_of
 from tests.roomy import a_roomy_policy
 from tests.stage import staged
 from tests.world import World
@@ -117,7 +118,7 @@ async def test_I02_approve_and_reject_together_have_one_outcome(
         case _:
             assert base is PROD
             assert tool.verbs() == ["execute"]
-    entries = await world.store.read(lambda tx: tx.audit.of("p1"))
+    entries = await world.store.read(lambda tx: trail_of(tx, "p1"))
     final = [e for e in entries if e.event.target in ("rejected", "completed", "rolled_back")]
     assert [entry.event.target for entry in final] == [ended.state.value]
     card = await world.store.read(lambda tx: tx.cards.get("p1", "terminal"))

@@ -23,6 +23,7 @@ from tests.fakes.discord_stage import (
     DiscordStage,
     until,
 )
+from tests.roads import adopted
 
 
 def a_mail(**parameters: Any) -> dict[str, Any]:
@@ -242,7 +243,8 @@ async def test_O05_a_burst_under_rate_limits_is_all_cards_in_order(
 ) -> None:
     agents = discord_stage.policy.agents
     leila = replace(agents["leila"], open_limit=50)
-    await discord_stage.workflow.adopt(
+    await adopted(
+        discord_stage.workflow,
         replace(
             discord_stage.policy,
             digest="pol1_" + "1" * 64,

@@ -17,6 +17,7 @@ from lifecycle.review import Decision, Review
 from lifecycle.state import Trigger
 from tests.builders import ANA, NOW_MS
 from tests.contracts.store_examples import InStore, event, waiting
+from tests.roads import trail_of
 
 
 def _line_of(entry: AuditEntry) -> tuple[str, str | None, str | None]:
@@ -119,8 +120,8 @@ class TrailContract(InStore):
             tx.audit.append(event("moved", proposal_id="p2"))
             tx.audit.append(event("note", proposal_id="p1"))
             assert tx.audit.exported(2, 9)[0]["kind"] == "note"
-            assert tx.audit.page_of("p1", 1, 9) == tx.audit.of("p1")[1:]
-            return [(entry.seq, entry.event.kind) for entry in tx.audit.of("p1")]
+            assert tx.audit.page_of("p1", 1, 9) == trail_of(tx, "p1")[1:]
+            return [(entry.seq, entry.event.kind) for entry in trail_of(tx, "p1")]
 
         assert await store.write(unit) == [(1, "moved"), (3, "note")]
 
@@ -157,7 +158,7 @@ class TrailContract(InStore):
             lambda tx: [*tx.audit.without_attempts("p1"), *tx.audit.newest_attempts("p1", 99)]
         )
         assert sorted(both, key=lambda each: each.seq) == await store.read(
-            lambda tx: tx.audit.of("p1")
+            lambda tx: trail_of(tx, "p1")
         )
         assert await store.read(lambda tx: tx.audit.without_attempts("p3")) == []
         assert await store.read(lambda tx: tx.audit.newest_attempts("p3", 9)) == []
@@ -187,7 +188,7 @@ class TrailContract(InStore):
         assert [entry.seq for entry in (first, second, third)] == [1, 2, 3]
         assert (second.prev_hash, third.prev_hash) == (first.entry_hash, second.entry_hash)
         assert await store.read(lambda tx: tx.audit.head()) == (3, third.entry_hash)
-        assert await store.read(lambda tx: tx.audit.of("p1")) == [first, third]
+        assert await store.read(lambda tx: trail_of(tx, "p1")) == [first, third]
         pages = [(0, 1), (first.seq, 5), (0, 5), (third.seq, 5)]
         read = await store.read(lambda tx: [tx.audit.page_of("p1", *page) for page in pages])
         assert read == [[first], [third], [first, third], []]

@@ -14,6 +14,7 @@ from lifecycle.review import Decision, Review
 from lifecycle.tier import Puller
 from tests.builders import ANA, MAIL, PROD, REFUND
 from tests.fakes.tools import raising
+from tests.roads import trail_of
 from tests.stage import in_memory
 from tests.stories.permits import the_permit
 from tests.world import World
@@ -76,7 +77,7 @@ async def rows(folder: Path) -> dict[str, Row]:
 
         def read(tx: Any) -> dict[str, Row]:
             ids = tx.proposals.ids_after("", 100)
-            return {p: (tx.proposals.get(p), tx.audit.of(p), tx.reviews.of(p)) for p in ids}
+            return {p: (tx.proposals.get(p), trail_of(tx, p), tx.reviews.of(p)) for p in ids}
 
         return await world.store.read(read)
 
@@ -87,7 +88,7 @@ async def the_row(world: World, proposal_id: str = "p1") -> Row:
     def read(tx: Any) -> Row:
         found = tx.proposals.get(proposal_id)
         assert found is not None
-        return found, tx.audit.of(proposal_id), tx.reviews.of(proposal_id)
+        return found, trail_of(tx, proposal_id), tx.reviews.of(proposal_id)
 
     return await world.store.read(read)
 

@@ -36,6 +36,7 @@ from tests.lifecycle.lives import (
     the_row,
     unasked,
 )
+from tests.roads import trail_of
 from tests.stage import in_memory
 from tests.stories.hearing import cut_off
 
@@ -184,7 +185,7 @@ async def test_every_try_of_a_call_is_one_more_than_the_one_before(
         world.clock.advance(5)  # its window begins anew
         await world.restarts()
         proposal = await world.proposal("p1")
-        trail = await world.store.read(lambda tx: tx.audit.of("p1"))
+        trail = await world.store.read(lambda tx: trail_of(tx, "p1"))
         reviews = await world.store.read(lambda tx: tx.reviews.of("p1"))
 
     def counted(entry: AuditEntry) -> AuditEntry:

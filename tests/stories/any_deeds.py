@@ -21,6 +21,7 @@ from lifecycle.tier import Tier
 from lifecycle.workflow import Workflow
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, REFUND, a_document, a_policy, a_tool, the_tools
+from tests.roads import adopted
 from tests.stories.resting_on_evidence import CONDITION
 from tests.world import World
 
@@ -221,7 +222,7 @@ class Deeds:
         self.failures = 0
         digest = f"pol1_{next(self.world.policies):064d}"
         policy = replace(the_policy(), rules=rules, tools=tools, digest=digest, **orchestrated)
-        await self.world.workflow.adopt(policy, self.sentinel_of(load_rules(rules)))
+        await adopted(self.world.workflow, policy, self.sentinel_of(load_rules(rules)))
 
     async def dies(self) -> None:
         """Cut off everything between two turns of the loop, and begin anew on what is on disk."""

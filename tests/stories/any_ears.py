@@ -14,6 +14,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.quorum import may_stop
 from lifecycle.review import Decision
 from lifecycle.state import State
+from tests.roads import trail_of
 from tests.stories.any_deeds import the_policy
 from tests.stories.any_laws import asked_of
 from tests.stories.any_moments import Moments
@@ -83,7 +84,7 @@ class Ears(Moments):
         policy = self.laws.in_force(tx, row)
         begins = entry["kind"] == "execute"
         closed = entry["reason"] == "window_closed_unopposed"
-        trail = {each.event.kind for each in tx.audit.of(row.proposal_id)}
+        trail = {each.event.kind for each in trail_of(tx, row.proposal_id)}
         claimed = entry["kind"] == "complete" and "commit_claimed" in trail  # that was judged then
         if policy is None or claimed or not (begins or closed):
             return
@@ -199,7 +200,7 @@ class Ears(Moments):
 
     def _lost(self, tx: Transaction, row: Proposal) -> Iterator[str]:
         """Each ❌ on the card of what its window closed over stands in the trail."""
-        entries = [each.event for each in tx.audit.of(row.proposal_id)]
+        entries = [each.event for each in trail_of(tx, row.proposal_id)]
         closed_ms = next(ms_of(each.at) for each in entries if each.kind == "complete")
         told = {(e.actor.id, e.surface) for e in entries if e.actor is not None}
         for human in self.humans:

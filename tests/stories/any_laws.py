@@ -12,6 +12,7 @@ from lifecycle.policy import ApprovalClass, Level, Policy, ToolPolicy
 from lifecycle.ports import Transaction
 from lifecycle.proposal import Proposal
 from lifecycle.tier import Tier
+from tests.roads import trail_of
 from tests.stories.any_book import Book
 
 _DAY_MS = 86_400_000
@@ -81,7 +82,7 @@ class Laws:
         yield from self._window(entry, row, tool, document)
         yield from self._within_budget(tx, entry, row, document, policy)
         yield from self._on_evidence(tx, entry, document, policy)
-        begun = [e for e in tx.audit.of(row.proposal_id) if e.event.kind == "execute"]
+        begun = [e for e in trail_of(tx, row.proposal_id) if e.event.kind == "execute"]
         if len(begun) > 1:
             yield "begun twice"
 
@@ -90,7 +91,7 @@ class Laws:
     ) -> Iterator[str]:
         at_ms, window = self.now_ms() - 30_000, document.get("time_window") or {}
         until_ms = window.get("valid_until_ms") or row.created_at_ms + _DAY_MS
-        handed = [e for e in tx.audit.of(row.proposal_id) if e.event.kind == "permit_handed_over"]
+        handed = [e for e in trail_of(tx, row.proposal_id) if e.event.kind == "permit_handed_over"]
         if handed and not window:
             until_ms = max(until_ms, ms_of(handed[-1].event.at) + 3_600_000)
         if at_ms >= until_ms:
@@ -190,7 +191,7 @@ class Laws:
         self, tx: Transaction, entry: Mapping[str, Any], row: Proposal, policy: Policy | None
     ) -> Iterator[str]:
         closes_ms = self.closes_ms.get(row.proposal_id)
-        told = {each.event.kind for each in tx.audit.of(row.proposal_id)}
+        told = {each.event.kind for each in trail_of(tx, row.proposal_id)}
         claimed = entry["kind"] == "complete" and "commit_claimed" in told
         if "settled" in told or claimed:  # the commit is the point of no return
             return
@@ -220,7 +221,7 @@ def asked_of(row: Proposal) -> Any:
 
 
 def _early(tx: Transaction, row: Proposal) -> bool:
-    begun = [e for e in tx.audit.of(row.proposal_id) if e.event.kind == "execute"]
+    begun = [e for e in trail_of(tx, row.proposal_id) if e.event.kind == "execute"]
     return (
         bool(begun)
         and begun[-1].event.actor is not None

@@ -19,6 +19,7 @@ from lifecycle.policy import Policy
 from lifecycle.ports import ProposalStore, StoreUnavailable
 from lifecycle.sentinel import LoadedRule
 from lifecycle.world import Law
+from tests.roads import adopted
 from tests.stories.any_book import Book, Watched
 from tests.stories.any_deeds import the_policy
 from tests.stories.any_discord import DiscordIn
@@ -286,4 +287,4 @@ class Lines(Disorder):
     async def takes(self, policy: Policy) -> None:
         digest = f"pol1_{next(self.world.policies):064d}"
         policy = self.laws.policies[digest] = replace(policy, digest=digest)
-        await self.world.workflow.adopt(policy, in_turn(rules_of(policy)))
+        await adopted(self.world.workflow, policy, in_turn(rules_of(policy)))

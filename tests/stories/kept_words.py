@@ -6,6 +6,7 @@ from lifecycle.answers import Reply
 from lifecycle.ports import Transaction
 from lifecycle.review import Decision
 from lifecycle.state import State
+from tests.roads import trail_of
 
 
 def unkept(name: str, named: str, who: str, reply: Reply, tx: Transaction) -> list[str]:
@@ -13,7 +14,7 @@ def unkept(name: str, named: str, who: str, reply: Reply, tx: Transaction) -> li
     proposal = tx.proposals.get(named) if reply.done and reply.state else None
     if proposal is None:
         return []
-    kinds = [entry.event.kind for entry in tx.audit.of(named)]
+    kinds = [entry.event.kind for entry in trail_of(tx, named)]
     mine = [review.decision for review in tx.reviews.of(named) if review.person == who]
     match name:
         case "approve":

@@ -17,6 +17,7 @@ from lifecycle.state import State
 from lifecycle.verdict import Verdict
 from lifecycle.world import Law
 from tests.builders import MAIL
+from tests.roads import adopted
 from tests.stories.resting_on_evidence import CONDITION
 from tests.world import World, an_unhurried_sentinel
 
@@ -129,7 +130,7 @@ async def test_an_approval_on_its_way_counts_where_a_new_policy_finds_the_same(
     typed, known = await is_on_its_way(world, monkeypatch)
     world.clock.advance(5)
     policy = replace(world.workflow.policy, digest="pol1_" + 64 * "9")
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
     known.set()
     assert "rechecked" in await world.trail("p1")
     assert (await typed).done

@@ -11,6 +11,7 @@ from lifecycle.policy import Policy
 from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, the_people, the_tools
+from tests.roads import adopted
 from tests.stories.forging import problems
 from tests.world import World, an_unhurried_sentinel
 
@@ -57,7 +58,7 @@ async def test_an_approval_does_not_count_before_the_policy_in_force_has_judged(
     early = await world.approves(who, "p1")
     assert (early.done, early.code, early.passing) == (False, "still_running", True)
 
-    await world.workflow.adopt(before, an_unhurried_sentinel(before))
+    await adopted(world.workflow, before, an_unhurried_sentinel(before))
     await world.passes(seconds=5)
     waits = await world.proposal("p1")
     assert (waits.state, waits.opener) == (State.SENTINEL_APPROVED, None)

@@ -16,6 +16,7 @@ from lifecycle.tier import Tier
 from lifecycle.world import Law
 from tests.builders import MAIL
 from tests.fakes.tools import raising
+from tests.roads import adopted, trail_of
 from tests.stories.forging import problems
 from tests.world import World, an_unhurried_sentinel
 
@@ -119,7 +120,7 @@ async def test_a_commit_is_not_made_by_a_tool_that_is_blocked_while_the_trail_is
 
     async def write(unit: Any) -> Any:
         written = await write_of_store(unit)
-        trail = await read_of_store(lambda tx: tx.audit.of("p1"))
+        trail = await read_of_store(lambda tx: trail_of(tx, "p1"))
         if len(coming) == 2 and any(each.event.kind == "commit_claimed" for each in trail):
             world.law = coming.pop(0)  # the claim is on disk, the call not yet made
         return written
@@ -183,7 +184,7 @@ async def becomes(world: World, **settings: Any) -> Policy:
 
 async def is_again(world: World, policy: Policy) -> None:
     """Put a policy of before in force once more, with its digest."""
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
     await world.workflow.idle()
 
 

@@ -11,6 +11,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import raising, waiting_for
+from tests.roads import adopted
 from tests.stories.doubtful import DEPLOY, SEND, UNREACHED, dies_while
 from tests.stories.forging import problems
 from tests.stories.hearing import cut_off
@@ -95,7 +96,7 @@ async def test_what_a_blocked_tool_has_staged_is_taken_back(world: World) -> Non
     await world.workflow.approve(proposal_id, world.sender("ana"))
     tools[SEND] = replace(tools[SEND], tier=Tier.BLOCK)
     policy = replace(world.workflow.policy, tools=tools, digest="pol1_" + "b" * 64)
-    await world.workflow.adopt(policy, world.workflow.world.law.sentinel)
+    await adopted(world.workflow, policy, world.workflow.world.law.sentinel)
     gate.set()
     await world.workflow.idle()
 

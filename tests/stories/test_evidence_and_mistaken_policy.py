@@ -9,6 +9,7 @@ import pytest
 
 from lifecycle.policy import Level, Policy, RuleSettings
 from lifecycle.verdicts.last_judged import is_owed
+from tests.roads import adopted
 from tests.stories.forging import problems
 from tests.stories.resting_on_evidence import SEND, Mail, is_taken_back
 from tests.world import World, an_unhurried_sentinel
@@ -29,7 +30,7 @@ def without_the_tool(policy: Policy) -> Policy:
 
 
 async def adopts(world: World, policy: Policy) -> None:
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
 
 
 @pytest.fixture(params=["running", "unknown"])

@@ -11,6 +11,7 @@ from lifecycle.judging.gatekeeper import Gatekeeper
 from lifecycle.policy import Level
 from lifecycle.state import State
 from tests.builders import MAIL
+from tests.roads import adopted
 from tests.stories.resting_on_evidence import CONDITION
 from tests.world import World, an_unhurried_sentinel
 
@@ -23,14 +24,14 @@ async def test_what_a_new_policy_puts_before_people_is_not_rejected_by_the_forme
     world.clock.advance(1)
     rules = dict(world.workflow.policy.rules)
     rules["preconditions_hold"] = replace(rules["preconditions_hold"], level=Level.SOFT)
-    real, adopted = Gatekeeper.check_evidence, []
+    real, begun = Gatekeeper.check_evidence, []
 
     async def check_evidence(self: Gatekeeper, *args: Any) -> Any:
         checked = await real(self, *args)
-        if not adopted:
-            adopted.append(True)
+        if not begun:
+            begun.append(True)
             policy = replace(world.workflow.policy, rules=rules, digest=f"pol1_{'f' * 64}")
-            await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+            await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
         return checked
 
     monkeypatch.setattr(Gatekeeper, "check_evidence", check_evidence)

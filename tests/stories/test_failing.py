@@ -18,6 +18,7 @@ from lifecycle.ports import RowUnreadable, StoreUnavailable
 from lifecycle.state import State
 from lifecycle.workings.failing import TOLD_AFTER, Failing
 from tests.builders import MAIL
+from tests.roads import trail_of
 from tests.stage import staged
 from tests.world import World
 
@@ -252,7 +253,7 @@ async def test_the_log_says_where_a_tool_broke_and_people_read_no_inside_of_it(
 
     (line,) = (r.message for r in caplog.records if r.name == "signoff.tools")
     assert line.startswith("execute of send-email: KeyError at stories/test_failing.py:")
-    entries = await world.store.read(lambda tx: tx.audit.of(proposal_id))
+    entries = await world.store.read(lambda tx: trail_of(tx, proposal_id))
     told = str([entry.event.details for entry in entries])
     assert "KeyError" in told
     assert "test_failing" not in told

@@ -11,6 +11,7 @@ import pytest
 from lifecycle.state import State
 from tests.builders import MAIL
 from tests.fakes.notifier import PlainNotifier
+from tests.roads import adopted
 from tests.stories.resting_on_evidence import CONDITION, SEND
 from tests.world import World, an_unhurried_sentinel
 
@@ -74,7 +75,7 @@ async def test_many_that_a_new_policy_leaves_approved_begin_as_soon_as_one_would
     monkeypatch.setattr(PlainNotifier, "hear_others", slow.hear)
 
     policy = replace(world.workflow.policy, digest=f"pol1_{'f' * 64}")
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
     await world.workflow.idle()
 
     assert slow.asked == ids

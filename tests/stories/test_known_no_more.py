@@ -11,6 +11,7 @@ import pytest
 from lifecycle.answers import Reply, Sender
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD, a_document
+from tests.roads import adopted
 from tests.stories.doubtful import DEPLOY, unknown_deployment
 from tests.stories.test_questions import asks, id_of
 from tests.world import World
@@ -25,7 +26,7 @@ def taken(world: World, name: str) -> Sender:
 async def replaced(world: World) -> None:
     """Let a new config come that changes accounts and tokens alone: its digest is the same."""
     law = world.workflow.world.law
-    await world.workflow.adopt(replace(law.policy), law.sentinel)
+    await adopted(world.workflow, replace(law.policy), law.sentinel)
 
 
 def settles(world: World, sender: Sender) -> Awaitable[Reply]:

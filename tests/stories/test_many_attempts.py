@@ -13,6 +13,7 @@ from lifecycle.event_kinds import EventKind
 from lifecycle.state import State
 from lifecycle.workflow import Workflow
 from tests.builders import MAIL, PROD
+from tests.roads import trail_of
 from tests.stories.forging import named
 from tests.world import World
 
@@ -116,4 +117,4 @@ async def test_whoever_asks_for_a_trail_is_shown_the_newest_attempts_alone(world
 
 
 def of(proposal_id: str) -> Any:
-    return lambda tx: tx.audit.of(proposal_id)
+    return lambda tx: trail_of(tx, proposal_id)

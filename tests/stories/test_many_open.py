@@ -14,6 +14,7 @@ from lifecycle.proposal import Proposal
 from lifecycle.state import State
 from tests.builders import MAIL
 from tests.fakes.tools import waiting_for
+from tests.roads import adopted
 from tests.roomy import a_roomy_policy
 from tests.world import World, a_world, an_unhurried_sentinel
 
@@ -142,7 +143,7 @@ async def test_what_two_would_judge_again_is_judged_by_one_of_them() -> None:
     def begins() -> None:
         job.append(asyncio.create_task(world.workflow.recheck()))
 
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy), begins)
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy), begins)
     count = await job[0]
 
     assert len(await world.audit("rechecked")) == MORE_THAN_TWO_PAGES
@@ -175,7 +176,7 @@ async def test_a_page_of_what_stays_as_it_is_hides_nothing_behind_it() -> None:
         await world.workflow.approve(each.proposal_id, world.sender("ana"))
     policy = replace(world.workflow.policy, digest="pol1_" + "c" * 64)
 
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
 
     assert len(await world.audit("rechecked")) == 1
     answered.set()

@@ -17,6 +17,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, REFUND, a_document, a_proposal
+from tests.roads import adopted
 from tests.stories.forging import problems
 from tests.world import World
 
@@ -86,7 +87,7 @@ async def test_nobody_ends_a_window_early_under_a_policy_it_was_not_checked_unde
     world.tool(SEND).on["execute"] = slow
     submitting = asyncio.create_task(world.submits(MAIL, proposal_id="p1"))
     await called.wait()
-    await world.workflow.adopt(*changed(world, "b", **forbidding(world, "invoice 2847")))
+    await adopted(world.workflow, *changed(world, "b", **forbidding(world, "invoice 2847")))
     gate.set()
     await submitting
     await world.workflow.idle()
@@ -186,8 +187,8 @@ async def test_new_tools_come_into_service_with_their_policy(
     policy, sentinel = changed(world, "b", limits=world.workflow.policy.limits)
     in_force: list[str] = []
 
-    await world.workflow.adopt(
-        policy, sentinel, lambda: in_force.append(world.workflow.policy.digest)
+    await adopted(
+        world.workflow, policy, sentinel, lambda: in_force.append(world.workflow.policy.digest)
     )
 
     assert in_force == [policy.digest]
@@ -205,7 +206,7 @@ async def test_what_cannot_be_noted_brings_neither_policy_nor_tools(
 
     monkeypatch.setattr(world.store, "write", fails)
     with pytest.raises(StoreUnavailable):
-        await world.workflow.adopt(policy, sentinel, lambda: swapped.append(True))
+        await adopted(world.workflow, policy, sentinel, lambda: swapped.append(True))
 
     assert (world.workflow.policy.digest, swapped) == (before, [])
 

@@ -19,6 +19,7 @@ from lifecycle.state import State
 from lifecycle.stops.spooling import held_words
 from lifecycle.verdicts.judge import found_in
 from tests.builders import MAIL, PROD
+from tests.roads import trail_of
 from tests.stories.test_questions import REFUND, asks, id_of
 from tests.world import World, a_world
 
@@ -219,6 +220,6 @@ def as_it_is(entry: AuditEntry) -> AuditEntry:
 async def in_doubt(stage: World, told: Callable[[AuditEntry], AuditEntry] = as_it_is) -> list[str]:
     """Say where the row of p1 and its trail differ, each entry taken as `told`."""
     proposal = await stage.proposal("p1")
-    trail = await stage.store.read(lambda tx: tx.audit.of("p1"))
+    trail = await stage.store.read(lambda tx: trail_of(tx, "p1"))
     reviews = await stage.store.read(lambda tx: tx.reviews.of("p1"))
     return disagreements(proposal, [told(entry) for entry in trail], reviews)

@@ -21,6 +21,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, a_document
+from tests.roads import adopted
 from tests.world import World
 
 DEPLOY, SEND = "production-deploy", "send-email"
@@ -30,7 +31,7 @@ PLACE = CardPlace("terminal", "m-d")
 async def adopts_unseen(world: World, **changes: Any) -> None:
     """Put a policy in force while no edit of a card arrives."""
     policy = replace(world.workflow.policy, **changes, digest=f"pol1_{'9' * 64}")
-    await world.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(world.workflow, policy, Sentinel(load_rules(policy.rules)))
     await world.workflow.idle()
 
 

@@ -18,6 +18,7 @@ from lifecycle.tier import Tier
 from lifecycle.world import Law
 from sentinel_rules import load_rules
 from tests.builders import MAIL, a_document, a_tool
+from tests.roads import adopted
 from tests.stories.forging import problems, refused
 from tests.world import World
 
@@ -113,7 +114,7 @@ async def test_what_could_not_be_asked_for_any_more_ends_at_the_check_before_its
     await is_left_pending(stage, monkeypatch, "x")
     law = the_law(stage, change)
 
-    await stage.workflow.adopt(law.policy, law.sentinel)
+    await adopted(stage.workflow, law.policy, law.sentinel)
     await stage.workflow.recover()
     await stage.workflow.idle()
 

@@ -13,6 +13,7 @@ from bot.views import show
 from lifecycle.answers import Answer
 from lifecycle.canonical import canonical_bytes, digest_of
 from tests.builders import MAIL, PROD, a_document
+from tests.roads import trail_of
 from tests.world import World
 
 HINTS = [
@@ -76,7 +77,7 @@ async def test_a_value_with_one_candidate_is_submitted_like_any_other(
     assert (answer.state, answer.digest) == ("sentinel_approved", digest(mail))
     stored = await world.proposal("p1")
     assert stored.document == canonical_bytes(mail)
-    first = (await world.store.read(lambda tx: tx.audit.of("p1")))[0]
+    first = (await world.store.read(lambda tx: trail_of(tx, "p1")))[0]
     assert first.event.details["witness"] == stored.extra["witness"]
     assert first.event.details["provenance"] == "llm_proposed"
     shown = await world.store.read(lambda tx: show(tx, "p1", world.clock.now_ms()))

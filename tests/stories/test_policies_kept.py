@@ -5,6 +5,7 @@ from __future__ import annotations
 from lifecycle.verdicts.fingerprints import fingerprints_under
 from tests.builders import PROD
 from tests.fakes.tools import raising
+from tests.roads import adopted
 from tests.world import World
 
 TOOL = "production-deploy"
@@ -38,7 +39,7 @@ async def test_a_policy_that_comes_back_is_kept_like_any_other(world: World) -> 
         digests.append(world.workflow.policy.digest)
     assert await kept_of(world, digests) == digests[-2:]
 
-    await world.workflow.adopt(policy, sentinel)
+    await adopted(world.workflow, policy, sentinel)
 
     assert await kept_of(world, digests) == [digests[0], digests[-1]]
 

@@ -24,6 +24,7 @@ from lifecycle.state import State
 from sentinel_rules import load_rules
 from tests.builders import MAIL, PROD, a_document
 from tests.fakes.tools import waiting_for
+from tests.roads import adopted
 from tests.stories.unrecorded import SEARCH
 from tests.world import World, an_unhurried_sentinel
 
@@ -56,7 +57,7 @@ def without_leila(policy: Policy) -> Policy:
 async def overtaking(world: World, policy: Policy) -> asyncio.Task[None]:
     """Let the policy be taken up just now, with another unit between it and what comes next."""
     sentinel = Sentinel(load_rules(policy.rules))
-    adopting = asyncio.create_task(world.workflow.adopt(policy, sentinel))
+    adopting = asyncio.create_task(adopted(world.workflow, policy, sentinel))
     await asyncio.sleep(0)
     between = asyncio.create_task(world.store.write(lambda tx: time.sleep(0.02)))
     adopting.add_done_callback(lambda _: between)
@@ -120,7 +121,7 @@ async def test_what_a_new_policy_forbids_while_its_tool_is_at_work_is_taken_back
         digest="pol1_" + "6" * 64,
         rules={**world.workflow.policy.rules, "prohibited_content": forbids},
     )
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
     at_work, moment = await world.proposal("p1"), world.workflow.world.moment()
     tool = policy.tools[at_work.tool]
     judged = await world.store.write(lambda tx: in_window(tx, moment, at_work, tool, None))
@@ -169,7 +170,7 @@ async def test_what_a_mistaken_policy_found_ends_nothing_once_it_was_taken_back(
     rules = {**meant.rules, "prohibited_content": forbids}
     TakesItBack(world, replace(meant, digest="pol1_" + "4" * 64, rules=rules), meant)
 
-    await world.workflow.adopt(meant, an_unhurried_sentinel(meant))
+    await adopted(world.workflow, meant, an_unhurried_sentinel(meant))
     await world.workflow.recheck()
 
     stands = await world.proposal("p1")
@@ -194,7 +195,7 @@ async def test_a_policy_ends_nothing_any_more_once_another_stands_in_the_trail(
         return checked
 
     monkeypatch.setattr(Gatekeeper, "check", overtaken)
-    await world.workflow.adopt(mistaken, an_unhurried_sentinel(mistaken))
+    await adopted(world.workflow, mistaken, an_unhurried_sentinel(mistaken))
     await adopting[0]
     await world.workflow.recheck()
 

@@ -16,6 +16,7 @@ from lifecycle.state import State
 from sentinel_rules import load_rules
 from tests.builders import MAIL, the_rules
 from tests.fakes.tools import raising, waiting_for
+from tests.roads import adopted
 from tests.stories.forging import problems
 from tests.stories.resting_on_evidence import has_no_window
 from tests.world import World
@@ -39,7 +40,7 @@ async def is_judged_under(world: World, how: str, rules: dict[str, RuleSettings]
     await world.workflow.approve("m1", world.sender("ana"))
     await asyncio.sleep(0.01)
     policy = replace(world.workflow.policy, rules=rules, digest="pol1_" + "9" * 64)
-    await world.workflow.adopt(policy, Sentinel(load_rules(rules)))  # while its tool is at work
+    await adopted(world.workflow, policy, Sentinel(load_rules(rules)))  # while its tool is at work
     gate.set()
     await world.workflow.idle()
     if how == "unknown":

@@ -15,6 +15,7 @@ from lifecycle.state import State
 from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import answering, raising
+from tests.roads import adopted
 from tests.stories.doubtful import DEPLOY, SEND, UNREACHED, dies_while, unknown_deployment
 from tests.stories.hearing import heard
 from tests.world import World, an_unhurried_sentinel
@@ -186,7 +187,7 @@ async def test_a_retry_is_judged_by_the_policy_in_force_when_it_begins(world: Wo
     narrower = {"targets": {DEPLOY: ["other.example"], "staging-deploy": ["other.example"]}}
     rules["deploy_target_allowed"] = replace(rules["deploy_target_allowed"], settings=narrower)
     policy = replace(world.workflow.policy, rules=rules, digest="pol1_" + "7" * 64)
-    meanwhile(world, lambda: world.workflow.adopt(policy, an_unhurried_sentinel(policy)))
+    meanwhile(world, lambda: adopted(world.workflow, policy, an_unhurried_sentinel(policy)))
 
     reply = await retries(world, proposal_id)
 

@@ -13,6 +13,7 @@ from lifecycle.state import State
 from lifecycle.stops.lost_stops import tell_of_lost_stops
 from tests.builders import MAIL, PROD
 from tests.fakes.spool import MemorySpool
+from tests.roads import trail_of
 from tests.stage import in_memory
 from tests.stories.spooling import MAILER, regrouped, stopped_in_vain
 from tests.world import World
@@ -143,7 +144,7 @@ async def test_a_spool_that_cannot_forget_stops_neither_the_bot_nor_its_start(
     for _ in range(3):
         await world.keeps_house()
     await stopped_in_vain(world, "ben", second)
-    entries = len(await world.store.read(lambda tx: tx.audit.of(first)))
+    entries = len(await world.store.read(lambda tx: trail_of(tx, first)))
 
     await world.restarts()
     for _ in range(3):
@@ -151,7 +152,7 @@ async def test_a_spool_that_cannot_forget_stops_neither_the_bot_nor_its_start(
 
     assert world.tool(MAILER).verbs() == ["execute", "roll_back"]
     assert (await world.proposal(second)).reason == "rejected_by_person"
-    assert len(await world.store.read(lambda tx: tx.audit.of(first))) == entries
+    assert len(await world.store.read(lambda tx: trail_of(tx, first))) == entries
     assert await world.audit("ignored") == []
     assert world.workflow.world.held == set()
     assert len(world.spool.stops) == 2

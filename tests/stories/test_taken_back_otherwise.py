@@ -16,6 +16,7 @@ from lifecycle.tier import Tier
 from lifecycle.world import Law
 from tests.builders import PROD
 from tests.fakes.tools import raising
+from tests.roads import adopted, trail_of
 from tests.stories.forging import problems
 from tests.world import World, an_unhurried_sentinel
 
@@ -86,7 +87,7 @@ async def test_what_is_stopped_while_it_is_done_is_taken_back_no_other_way(world
     policy = world.workflow.policy
     other = {**policy.tools, TOOL: replace(policy.tools[TOOL], **ELSEWHERE)}
     policy = replace(policy, digest="pol1_" + "b" * 64, tools=other)
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
 
     answers.set()
     await world.workflow.idle()
@@ -211,7 +212,7 @@ async def test_nothing_is_taken_back_by_a_config_that_comes_while_the_trail_is_r
     async def read(view: Any) -> Any:
         nonlocal left
         found = await read_of_store(view)
-        trail = await read_of_store(lambda tx: tx.audit.of("p1"))
+        trail = await read_of_store(lambda tx: trail_of(tx, "p1"))
         if left and any(each.event.kind == "roll_back_claimed" for each in trail):
             left -= 1
             world.law = world.law if left else new

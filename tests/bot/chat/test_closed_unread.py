@@ -21,6 +21,7 @@ from tests.bot.chat.test_two_surfaces import discord_server as discord_server
 from tests.bot.chat.test_two_surfaces import two as two
 from tests.builders import MAIL, a_policy
 from tests.fakes.discord_stage import BEN, CAL, CROSS, until
+from tests.roads import adopted
 from tests.roomy import a_roomy_policy
 from tests.world import a_world
 
@@ -127,7 +128,7 @@ async def test_a_stop_that_is_found_after_the_window_closed_elsewhere_is_told_on
 async def opens_by_itself(two: Two) -> None:
     """Let what is PROPOSE open in the orchestrator's name: a person's ✅ ends its window early."""
     opened = {"orchestrator": "nour", "auto_approval_tiers": frozenset({Tier.PROPOSE})}
-    await two.workflow.adopt(a_policy(**opened), two.workflow.world.law.sentinel)
+    await adopted(two.workflow, a_policy(**opened), two.workflow.world.law.sentinel)
 
 
 async def test_a_stop_is_told_of_that_stood_unheard_when_a_check_mark_closed_the_window_early(

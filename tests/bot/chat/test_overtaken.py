@@ -21,6 +21,7 @@ from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_stage import ANA, BEN, NOUR, TICK, until
 from tests.fakes.slack_server import SlackServer
 from tests.fakes.slack_server.workspace import Message as SlackMessage
+from tests.roads import adopted
 from tests.slack_stage import shown
 
 
@@ -111,7 +112,7 @@ async def anas_account_is_bens(two: Two) -> None:
     people["ben"] = replace(people["ben"], accounts={**people["ben"].accounts, "slack": account})
     people["ana"] = replace(people["ana"], accounts=accounts)
     policy = replace(two.policy, people=people)
-    await two.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(two.workflow, policy, Sentinel(load_rules(policy.rules)))
 
 
 @pytest.mark.parametrize("how", ["reacts", "says", "slash"])

@@ -12,6 +12,7 @@ from tests.bot.chat.test_two_surfaces import Two
 from tests.bot.chat.test_two_surfaces import two as two
 from tests.fakes.discord_fixtures import discord_server as discord_server
 from tests.fakes.discord_stage import BEN, CROSS, until
+from tests.roads import adopted
 from tests.terminal import AnyTerminal, a_terminal_beside
 
 
@@ -88,7 +89,7 @@ async def test_whoever_may_be_spoken_for_no_more_when_a_typed_approval_counts_ap
     await until(lambda: held.seen, "its card is read")
     people = {**two.policy.people, "ana": replace(two.policy.people["ana"], terminal=False)}
     policy = replace(two.policy, people=people)
-    await two.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(two.workflow, policy, Sentinel(load_rules(policy.rules)))
     gate.set()
 
     assert "not_a_reviewer" in (await typing)[0]

@@ -25,6 +25,7 @@ from bot.chat.terminal.notifier import TerminalSurface
 from bot.chat.terminal.render import Screen
 from lifecycle.policy import Level, RuleSettings
 from tests.builders import MAIL, NOW_MS, PROD
+from tests.roads import adopted
 from tests.stories.test_plans import an_envelope
 from tests.stories.test_questions import PLAN
 from tests.terminal import Lines as TypedLines
@@ -115,7 +116,7 @@ async def adopts(terminal: Terminal, **changes: Any) -> list[str]:
     policy = replace(world.workflow.policy, **changes)
     policy = replace(policy, digest=f"pol1_{next(world.policies):064d}")
     terminal.fresh()
-    await world.workflow.adopt(policy, an_unhurried_sentinel(policy))
+    await adopted(world.workflow, policy, an_unhurried_sentinel(policy))
     await world.workflow.idle()
     await terminal.client.settled()
     return terminal.fresh()

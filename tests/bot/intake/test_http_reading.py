@@ -23,6 +23,7 @@ from sentinel_rules import load_rules
 from tests.bot.intake.conftest import Outside, submitted
 from tests.builders import MAIL, PROD, a_document, a_proposal
 from tests.lifecycle.laws import law
+from tests.roads import adopted
 from tests.stories.test_plans import an_envelope
 from tests.stories.test_questions import PLAN
 
@@ -195,7 +196,7 @@ async def test_whether_to_try_again_is_told_alike_whenever_one_looks(leila, outs
     policy, over = outside.world.workflow.policy, threading.Event()
     hangs = law("hangs", lambda: (over.wait(60), PASSED)[1])
     rules = [*load_rules(policy.rules), hangs]
-    await outside.world.workflow.adopt(policy, Sentinel(rules, limit_s=0.05, workers=Workers()))
+    await adopted(outside.world.workflow, policy, Sentinel(rules, limit_s=0.05, workers=Workers()))
     late = (await submitted(leila, PROD)).json()
     over.set()
     shown = (await leila.get("/v1/proposals/p1")).json()

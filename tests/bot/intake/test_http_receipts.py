@@ -10,6 +10,7 @@ from lifecycle.ports import StoreUnavailable
 from lifecycle.proposal import Attention
 from tests.bot.intake.conftest import Outside, code_of, submitted
 from tests.builders import REFUND
+from tests.roads import trail_of
 from tests.world import World
 
 DONE = {"outcome": "done", "receipt": {"refund": "r-9"}}
@@ -38,7 +39,7 @@ async def reports(leila: httpx.AsyncClient, receipt: object) -> tuple[int, str |
 
 async def agrees(world: World) -> bool:
     proposal = await world.proposal("p1")
-    trail, reviews = await world.store.read(lambda tx: (tx.audit.of("p1"), tx.reviews.of("p1")))
+    trail, reviews = await world.store.read(lambda tx: (trail_of(tx, "p1"), tx.reviews.of("p1")))
     return disagreements(proposal, trail, reviews) == []
 
 

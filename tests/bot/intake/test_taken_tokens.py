@@ -21,6 +21,7 @@ from tests.bot.intake.conftest import TOKENS, Outside, submitted
 from tests.builders import MAIL, PROD, REFUND, a_document
 from tests.fakes.discord_stage import until
 from tests.fakes.tools import waiting_for
+from tests.roads import adopted
 
 PARAMETERS = {"currency": "USD", "amount": "120.00"}
 CALL = {"tool": "issue-refund", "arguments": PARAMETERS, "timeout": "1h"}
@@ -33,7 +34,7 @@ async def taken_away(outside: Outside) -> None:
     agents["leila"] = replace(agents["leila"], token_env="T_NEW")
     sources["crm-sensor"] = replace(sources["crm-sensor"], token_env="T_NEW_TOO")
     policy = replace(law.policy, agents=agents, sources=sources)
-    await outside.world.workflow.adopt(policy, law.sentinel)
+    await adopted(outside.world.workflow, policy, law.sentinel)
 
 
 class OnItsWay:

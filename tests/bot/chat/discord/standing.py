@@ -11,6 +11,7 @@ from tests.bot.chat.discord.cards import seeded
 from tests.builders import PROD
 from tests.fakes.discord_server.state import NORMAL, Message
 from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
+from tests.roads import adopted
 
 DUAL = {"approval_class": "dual"}
 WINDOW_S = 900
@@ -79,7 +80,7 @@ async def void_by_policy(stage: DiscordStage) -> tuple[str, Message]:
     tools = dict(stage.policy.tools)
     tools[DEPLOY] = replace(tools[DEPLOY], reviewers="operators")
     policy = replace(stage.policy, tools=tools, digest="pol1_" + "1" * 64)
-    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(stage.workflow, policy, Sentinel(load_rules(policy.rules)))
     stage.server.says(ANA, "!thaw")
     await stage.quiet()
     assert await counting(stage, proposal_id) == []

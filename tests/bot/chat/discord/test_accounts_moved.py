@@ -26,6 +26,7 @@ from tests.bot.chat.discord.standing import (
 from tests.builders import MAIL, PROD, a_document
 from tests.fakes.discord_server.state import GUILD, Message
 from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
+from tests.roads import adopted
 
 _NEW_ACCOUNT = "4242"
 
@@ -39,7 +40,7 @@ async def anas_account_is_another_one(stage: DiscordStage) -> None:
     accounts = {**people["ana"].accounts, "discord": _NEW_ACCOUNT}
     people["ana"] = replace(people["ana"], accounts=accounts)
     policy = replace(stage.policy, people=people, digest="pol1_" + "1" * 64)
-    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(stage.workflow, policy, Sentinel(load_rules(policy.rules)))
 
 
 def incoming_of(stage: DiscordStage) -> Incoming:
@@ -193,7 +194,7 @@ async def anas_account_is_bens(stage: DiscordStage) -> None:
 async def are_known_as(stage: DiscordStage, people: Mapping[str, Person]) -> None:
     """Let a new config name these people."""
     policy = replace(stage.policy, people=people)
-    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(stage.workflow, policy, Sentinel(load_rules(policy.rules)))
     stage.policy = policy
 
 

@@ -12,6 +12,7 @@ from tests.builders import PROD
 from tests.fakes.discord_server.faults import Fault
 from tests.fakes.discord_server.state import Message
 from tests.fakes.discord_stage import BEN, CROSS, TICK, DiscordStage, until
+from tests.roads import adopted
 
 EDITS = "/messages/\\d+$"
 
@@ -21,7 +22,7 @@ async def goes_elsewhere(stage: DiscordStage) -> None:
     tools = dict(stage.workflow.policy.tools)
     tools[DEPLOY] = replace(tools[DEPLOY], settings={"url": "https://other.example/b"})
     policy = replace(stage.workflow.policy, tools=tools, digest="pol1_" + "9" * 64)
-    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(stage.workflow, policy, Sentinel(load_rules(policy.rules)))
     stage.policy = policy
 
 

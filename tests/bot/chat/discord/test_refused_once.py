@@ -13,6 +13,7 @@ from tests.bot.chat.discord.standing import DUAL, SEND, WINDOW_S, counting, stat
 from tests.builders import PROD
 from tests.fakes.discord_server.state import NORMAL, Message
 from tests.fakes.discord_stage import CAL, CROSS, TICK, DiscordStage, until
+from tests.roads import adopted
 
 #: An account that no entry of the config names.
 STRANGER = "999"
@@ -24,7 +25,7 @@ async def may_decide(stage: DiscordStage, *, now: bool, digit: str = "1") -> Non
     groups = frozenset({"approvers"}) if now else frozenset[str]()
     people["cal"] = replace(people["cal"], groups=groups)
     policy = replace(stage.policy, people=people, digest="pol1_" + digit * 64)
-    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(stage.workflow, policy, Sentinel(load_rules(policy.rules)))
     stage.policy = policy
     await stage.quiet()
 
@@ -92,7 +93,7 @@ async def test_a_stop_of_an_account_that_nobody_had_is_heard_once_it_is_somebody
     people = dict(stage.policy.people)
     people["ben"] = replace(people["ben"], accounts={"discord": STRANGER})
     policy = replace(stage.policy, people=people)
-    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(stage.workflow, policy, Sentinel(load_rules(policy.rules)))
     await read_again(stage)
     await stage.reaches(proposal_id, "rolled_back")
 
@@ -105,14 +106,14 @@ async def test_a_check_mark_that_was_refused_and_merely_stands_says_nothing_new_
     people = dict(stage.policy.people)
     people["ben"] = replace(people["ben"], accounts={})
     policy = replace(stage.policy, limits=limits, people=people, digest="pol1_" + "1" * 64)
-    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(stage.workflow, policy, Sentinel(load_rules(policy.rules)))
     proposal_id, card = await seeded(stage, PROD, **DUAL)
     unheard(card, STRANGER, TICK)
     await read_again(stage)
     await stage.ignored("not_a_reviewer")
     people["ben"] = replace(people["ben"], accounts={"discord": STRANGER})
     policy = replace(policy, people=people)
-    await stage.workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(stage.workflow, policy, Sentinel(load_rules(policy.rules)))
     for _ in range(25):
         stage.clock.advance(3600)
         await read_again(stage)

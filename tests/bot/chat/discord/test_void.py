@@ -23,6 +23,7 @@ from tests.bot.chat.discord.standing import (
 from tests.builders import PROD
 from tests.fakes.discord_server.state import CHANNEL
 from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage, until
+from tests.roads import trail_of
 
 
 async def test_an_approval_made_void_by_a_policy_does_not_come_back_with_its_standing_check_mark(
@@ -200,7 +201,7 @@ async def test_a_check_mark_that_is_found_gone_was_gone_when_the_card_was_read(
     await CatchingUp(stage.workflow, "discord", Lanes(whole=True)).apply(row, nobody)
 
     assert await counting(stage, proposal_id) == []
-    trail = await stage.store.read(lambda tx: tx.audit.of(proposal_id))
+    trail = await stage.store.read(lambda tx: trail_of(tx, proposal_id))
     (told,) = (each.event for each in trail if each.event.kind == "approval_taken_back")
     assert told.details["heard_at_ms"] == read_ms
 

@@ -12,6 +12,7 @@ from tests.bot.chat.slack.test_away_for_a_while import read_again
 from tests.builders import PROD
 from tests.fakes.slack_server.stage import OPS
 from tests.fakes.slack_server.workspace import User
+from tests.roads import adopted
 from tests.slack_stage import OnSlack, eventually, on_slack
 from tests.stories.test_questions import asks
 
@@ -91,7 +92,7 @@ async def anas_account_is_bens(slack: OnSlack) -> None:
     people = dict(workflow.policy.people)
     people["ben"] = replace(people["ben"], accounts=people["ana"].accounts)
     people["ana"] = replace(people["ana"], accounts={})
-    await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+    await adopted(workflow, replace(workflow.policy, people=people), workflow.world.law.sentinel)
 
 
 async def test_one_check_mark_counts_for_one_person_whoever_has_its_account_later() -> None:
@@ -133,7 +134,7 @@ async def test_an_approval_stands_where_its_giver_has_another_account_by_now() -
         people = dict(workflow.policy.people)
         people["ana"] = replace(people["ana"], accounts={"slack": "T1/UNEW"})
         policy = replace(workflow.policy, people=people)  # all else is as it was
-        await workflow.adopt(policy, workflow.world.law.sentinel)
+        await adopted(workflow, policy, workflow.world.law.sentinel)
         await read_again(slack)
         assert await counting(slack) == ["ana"]
 
@@ -152,6 +153,8 @@ async def test_one_that_is_gone_once_its_account_is_not_its_givers_any_more_was_
         workflow = slack.world.workflow
         people = dict(workflow.policy.people)
         people["ana"] = replace(people["ana"], accounts=accounts)
-        await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+        await adopted(
+            workflow, replace(workflow.policy, people=people), workflow.world.law.sentinel
+        )
         await read_again(slack)
         assert await counting(slack) == []

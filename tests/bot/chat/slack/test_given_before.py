@@ -12,6 +12,7 @@ from tests.bot.chat.slack.test_accounts_moved import TICK, anas_account_is_bens
 from tests.bot.chat.slack.test_away_for_a_while import read_again
 from tests.builders import PROD
 from tests.fakes.slack_server.stage import OPS
+from tests.roads import adopted
 from tests.slack_stage import OnSlack, eventually, on_slack
 
 
@@ -20,7 +21,7 @@ async def anas_account_is_nobodys(slack: OnSlack) -> None:
     workflow = slack.world.workflow
     people = dict(workflow.policy.people)
     people["ana"] = replace(people["ana"], accounts={})
-    await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+    await adopted(workflow, replace(workflow.policy, people=people), workflow.world.law.sentinel)
 
 
 async def anas_account_is_hers_again(slack: OnSlack) -> None:
@@ -28,7 +29,7 @@ async def anas_account_is_hers_again(slack: OnSlack) -> None:
     people = dict(workflow.policy.people)
     people["ana"] = replace(people["ana"], accounts=people["ben"].accounts)
     people["ben"] = replace(people["ben"], accounts={})
-    await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+    await adopted(workflow, replace(workflow.policy, people=people), workflow.world.law.sentinel)
 
 
 async def bens_stands_by_anas_account(slack: OnSlack, ts: str) -> None:

@@ -11,6 +11,7 @@ from lifecycle.checking.sentinel_run import Sentinel
 from sentinel_rules import load_rules
 from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting
 from tests.builders import PROD
+from tests.roads import adopted
 from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
 
 
@@ -20,7 +21,7 @@ async def goes_elsewhere(slack: OnSlack) -> None:
     tools = dict(workflow.policy.tools)
     tools[DEPLOY] = replace(tools[DEPLOY], settings={"url": "https://other.example/b"})
     policy = replace(workflow.policy, tools=tools, digest="pol1_" + "9" * 64)
-    await workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(workflow, policy, Sentinel(load_rules(policy.rules)))
 
 
 async def shows_all(slack: OnSlack) -> None:

@@ -12,6 +12,7 @@ from sentinel_rules import load_rules
 from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting
 from tests.builders import PROD
 from tests.fakes.slack_server.stage import OPS
+from tests.roads import adopted
 from tests.slack_stage import OnSlack, eventually_async, on_slack
 
 TICK = "white_check_mark"
@@ -35,7 +36,7 @@ async def anas_approval_becomes_void(slack: OnSlack) -> None:
         people[name] = replace(people[name], groups=people[name].groups | {"operators"})
     tools[DEPLOY] = replace(tools[DEPLOY], reviewers="operators")
     policy = replace(workflow.policy, tools=tools, people=people, digest="pol1_" + "1" * 64)
-    await workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(workflow, policy, Sentinel(load_rules(policy.rules)))
     assert await counting(slack) == []
     slack.broadcast.nudge()
     await eventually_async(lambda: is_up_to_date(slack), "the card shows it")

@@ -8,6 +8,7 @@ import pytest
 
 from lifecycle.ports import StoreUnavailable
 from tests.builders import PROD
+from tests.roads import trail_of
 from tests.slack_stage import eventually, on_slack
 
 
@@ -29,7 +30,7 @@ async def test_that_an_old_card_decides_nothing_is_told_while_the_store_cannot_b
 
         async def written(unit: Any) -> Any:
             value = await write(unit)
-            rows = await read(lambda tx: tx.audit.of("p1"))
+            rows = await read(lambda tx: trail_of(tx, "p1"))
             refused.extend(str(r.event.reason) for r in rows if r.event.kind == "ignored")
             return value
 

@@ -11,6 +11,7 @@ from sentinel_rules import load_rules
 from tests.bot.chat.slack.counted import DEPLOY, DUAL, all_done, counting, mention, reviews, state
 from tests.builders import PROD
 from tests.fakes.slack_server.workspace import Message
+from tests.roads import adopted
 from tests.slack_stage import OnSlack, eventually, on_slack
 
 
@@ -116,7 +117,7 @@ async def void_by_policy(slack: OnSlack) -> Message:
     tools = dict(workflow.policy.tools)
     tools[DEPLOY] = replace(tools[DEPLOY], reviewers="operators")
     policy = replace(workflow.policy, tools=tools, digest="pol1_" + "1" * 64)
-    await workflow.adopt(policy, Sentinel(load_rules(policy.rules)))
+    await adopted(workflow, policy, Sentinel(load_rules(policy.rules)))
     await workflow.thaw(ana)
     assert await counting(slack) == []
     return card

@@ -16,6 +16,7 @@ from tests.bot.chat.slack.test_away_for_a_while import read_again
 from tests.builders import PROD
 from tests.fakes.slack_server.stage import OPS
 from tests.fakes.slack_server.workspace import Message
+from tests.roads import adopted, trail_of
 from tests.slack_stage import OnSlack, eventually, eventually_async, on_slack
 from tests.slack_stage.unwritable import Unwritable
 
@@ -106,7 +107,7 @@ async def test_it_counts_for_its_giver_where_the_account_is_given_back() -> None
         right = slack.world.workflow.policy
         await anas_account_is_bens(slack)
         await read_again(slack)
-        await slack.world.workflow.adopt(right, slack.world.workflow.world.law.sentinel)
+        await adopted(slack.world.workflow, right, slack.world.workflow.world.law.sentinel)
         await read_again(slack)
         assert await counting(slack) == ["ana"]
 
@@ -115,7 +116,7 @@ class EndsWithItsWord(Unwritable):
     """A store to which a process writes nothing more once it has refused somebody."""
 
     async def write(self, unit: Any) -> Any:
-        trail = await self.store.read(lambda tx: tx.audit.of("p1"))
+        trail = await self.store.read(lambda tx: trail_of(tx, "p1"))
         if any(entry.event.kind == "ignored" for entry in trail):
             await asyncio.Event().wait()
         return await self.store.write(unit)
@@ -173,7 +174,7 @@ async def anas_account_is_zoes(slack: OnSlack) -> None:
     people = dict(workflow.policy.people)
     people["zoe"] = replace(people["ana"], id="zoe")
     people["ana"] = replace(people["ana"], accounts={})
-    await workflow.adopt(replace(workflow.policy, people=people), workflow.world.law.sentinel)
+    await adopted(workflow, replace(workflow.policy, people=people), workflow.world.law.sentinel)
 
 
 async def test_one_that_the_next_owner_gave_anew_counts_as_theirs_whatever_waited_before() -> None:
