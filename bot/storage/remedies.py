@@ -16,6 +16,8 @@ from bot.storage.read_only import read_only
 _FILES: Final = 4
 #: How long a path SQLite takes, in bytes: 512 less the end of its journal's name.
 _LONGEST_PATH: Final = 504
+#: The index of a log (`-shm`) grows by parts of this size, and knows nothing before it has one.
+_FIRST_PART_BYTES: Final = 32 * 1024
 #: SQLite computes columns from this version on (2020); no older one reads or makes our tables.
 _OLDEST: Final = (3, 31, 0)
 #: What to do if the process may open no further file.
@@ -105,17 +107,18 @@ def _may_open_too_few() -> bool:
 
 
 def _lacks_its_log(path: Path) -> bool:
-    """Return True if the index of the log (`-shm`) holds something but the log is empty or gone.
+    """Return True if the index of the log (`-shm`) may know commits but the log is empty or gone.
 
-    An empty index does not count: a full disk has just refused to take it.
+    A shorter index than its first part knows none: a full disk, or a limit on the size of files,
+    has just refused to take it.
     """
     path = path.resolve()
     log, index = (path.with_name(path.name + side) for side in ("-wal", "-shm"))
-    return _holds_something(index) and not _holds_something(log)
+    return _size_of(index) >= _FIRST_PART_BYTES and _size_of(log) == 0
 
 
-def _holds_something(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
+def _size_of(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def closed_to_its_owner(path: Path) -> Path | None:

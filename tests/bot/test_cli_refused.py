@@ -96,6 +96,23 @@ def test_a_full_disk_is_not_taken_for_a_broken_one(config: Path, words: tuple[st
     assert "If its disk is full, free some of it" in done.stderr
 
 
+@pytest.mark.parametrize("longest_bytes", [4096, 8192, 16_384, 32_768])
+def test_a_first_start_that_may_write_no_long_file_is_not_told_of_lost_commits(
+    write_config: Callable[..., Path], longest_bytes: int
+) -> None:
+    """The index of the log was begun, and taken for one that knows commits."""
+
+    def short_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (longest_bytes, longest_bytes))
+
+    config = write_config(("terminal: {enabled: auto}", "terminal: {enabled: true}"))
+    done = run(config, "run", prepared=short_files)
+
+    assert done.returncode == 1, done
+    assert "If its disk is full, free some of it" in done.stderr
+    assert "commits" not in done.stderr
+
+
 def test_where_no_file_can_be_written_the_lock_is_what_is_named(config: Path) -> None:
     """Before, Python found no folder for its report of an unknown error, and gave a traceback."""
     copy = shutil.copy(config.parent / "data/signoff.db", config.parent / "copy.db")
