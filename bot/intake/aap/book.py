@@ -123,14 +123,18 @@ def keep(tx: Transaction, call: Asked) -> tuple[Asked, bool]:
     """Store what became of a call, once; return the stored call, and whether it is new.
 
     Raises AapRefused if its key stands for another call. The words are masked if the call was
-    refused, or if its proposal held a credential.
+    refused, or if its proposal held a credential. The context always is: it is no part of the
+    proposal, so no rule reads it.
     """
     known = known_call(tx, call)
     if known is not None:
         return known, False
     proposal = tx.proposals.get(call.proposal_id) if call.proposal_id else None
+    sent = call.submission
     if call.refused is not None or (proposal is not None and proposal.masked):
-        call = replace(call, submission=mask_secrets(call.submission))
+        call = replace(call, submission=mask_secrets(sent))
+    elif "context" in sent:
+        call = replace(call, submission={**sent, **mask_secrets({"context": sent["context"]})})
     if proposal is None or proposal.state is State.REJECTED:
         denials.keep(tx, call.agent, call.id, asdict(call))
     else:

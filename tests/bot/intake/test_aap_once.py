@@ -154,6 +154,24 @@ async def test_a_credential_in_a_call_is_kept_masked_alone(outside, aap, tool) -
         await aap.create({**call, "timeout": "11m"}, "k1")
 
 
+async def test_a_credential_in_the_context_of_a_call_is_neither_kept_nor_told(outside, aap) -> None:
+    """The context is no part of the proposal, so no rule refuses it."""
+    secret = "AKIAIOSFODNN7EXAMPLE"
+    about = {"framework": "langchain", "call_id": "call_9fKz8QhX2aB7"}
+    call = {**CALL, "context": {**about, "env": {"AWS_ACCESS_KEY_ID": secret}}}
+
+    asked = await aap.create(call, "k1")
+    again = await aap.create(call, "k1")
+
+    assert (asked.status, again.id) == ("pending", asked.id)
+    told = await aap.get(asked.id)
+    kept = await outside.world.store.read(lambda tx: tx.flags.get(f"aap:{asked.id}"))
+    assert kept["submission"]["context"].items() >= about.items()
+    assert secret not in f"{told} {asked} {kept}"
+    with pytest.raises(ConflictError):
+        await aap.create({**call, "context": {}}, "k1")
+
+
 async def test_true_is_not_one_in_a_call(aap) -> None:
     await aap.create({**CALL, "arguments": {"amount": "12.00", "currency": "USD", "x": 1}}, "k1")
 
