@@ -30,6 +30,8 @@ _FRESH: Final = 4
 #: If no more cards than this wait, none waits long; neither windows nor what is over need lines of
 #: their own.
 _FEW: Final = 20
+#: A new card with so little time left until its deadline (ms) comes too late to be decided.
+_TOO_LATE_MS: Final = 30_000
 #: At most so many windows have lines of their own: those that close next.
 _MOST_WINDOWS: Final = 200
 
@@ -69,7 +71,8 @@ class Due:
 
     First come messages to people and cards that already stand, with lines of their own for cards of
     open windows. Then new cards and messages to agents take turns, by proposer and by agent. Of one
-    proposer what is over has a line apart: nobody can decide it any more.
+    proposer what is over, or will be before anybody can decide it, has a line apart: a flood would
+    have each card shown right before it expires.
     """
 
     def __init__(self, world: World, surface: str) -> None:
@@ -79,7 +82,8 @@ class Due:
         self._lines: dict[Turn, _Line] = {}
         #: How many fresh items of each line were taken in a row.
         self._fresh: dict[Turn, int] = {}
-        self._proposers: dict[str, str] = {}
+        #: Who proposed what is due, and its deadline (ms UTC).
+        self._known: dict[str, tuple[str, int] | None] = {}
         self._good_until_s = 0.0
 
     async def look(self, *, at_once: bool = False) -> None:
@@ -128,19 +132,21 @@ class Due:
 
     def _found(self, tx: Transaction, now_ms: int) -> Iterable[tuple[Turn, Item]]:
         stale = tx.cards.stale(self._surface, now_ms, _MOST_CARDS)
-        known = self._proposers
-        self._proposers = {
-            each.proposal_id: known.get(each.proposal_id) or _proposer(tx, each) for each in stale
+        known = self._known
+        self._known = {
+            each.proposal_id: known.get(each.proposal_id) or _facts(tx, each) for each in stale
         }
         many = len(stale) > _FEW
         windows = _windows(tx) if many else frozenset()
         over = _over(tx, self._surface, stale) if many else frozenset()
         for card in stale:
-            in_window = card.proposal_id in windows
-            what = "window" if in_window else "over" if card.proposal_id in over else "card"
-            first = in_window or card.message_ids
-            line = f"{what} {self._proposers[card.proposal_id]}"
-            yield Turn(Rank.FIRST if first else Rank.CARDS, line), card
+            proposer, deadline_ms = self._known[card.proposal_id] or ("", now_ms)
+            in_window, first = card.proposal_id in windows, bool(card.message_ids)
+            late = many and not first and deadline_ms - now_ms <= _TOO_LATE_MS
+            past = late or card.proposal_id in over
+            what = "window" if in_window else "over" if past else "card"
+            rank = Rank.FIRST if in_window or first else Rank.CARDS
+            yield Turn(rank, f"{what} {proposer}"), card
         agents = self._world.law.policy.agents.keys()
         for message in waiting_messages(tx, self._surface, now_ms, agents):
             to_agent = message.recipient in agents
@@ -182,9 +188,10 @@ def _over(tx: Transaction, surface: str, cards: Iterable[Card]) -> frozenset[str
     return frozenset({each.proposal_id for each in cards} - still) if known else frozenset()
 
 
-def _proposer(tx: Transaction, card: Card) -> str:
+def _facts(tx: Transaction, card: Card) -> tuple[str, int] | None:
+    """Return who proposed what a card shows, and its deadline (ms UTC); None if that is unread."""
     try:
         proposal = tx.proposals.get(card.proposal_id)
     except RowUnreadable:
-        return ""
-    return "" if proposal is None else str(proposal.actor)
+        return None
+    return None if proposal is None else (str(proposal.actor), proposal.deadline_ms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -167,3 +168,30 @@ async def test_a_card_that_can_be_decided_waits_behind_no_new_cards_of_what_is_o
     opened = [place for place, shown in enumerate(surface.shown) if shown.startswith("open")]
     assert opened in ([0, 2, 4], [1, 3, 5])
     assert len(surface.shown) == 63
+
+
+async def test_in_a_flood_cards_are_shown_while_there_is_time_to_decide(surface: Flooded) -> None:
+    """A proposal lived for a minute, and each card waited for a minute: people saw what they could
+    not decide any more, and nothing of an agent was ever approved."""
+    policy = a_roomy_policy()
+    brief = replace(policy.limits, proposal_ttl_s=60)
+    stage = Stage(surface, policy=replace(policy, limits=brief))
+    surface.sits_on(stage)
+    left_s: dict[str, float] = {}
+    shows = surface._shows
+
+    async def noted(content: CardContent) -> None:
+        proposal = await stage.world.proposal(content.proposal_id)
+        left_ms = proposal.deadline_ms - stage.world.clock.now_ms()
+        left_s.setdefault(content.proposal_id, left_ms / 1000)
+        await shows(content)
+
+    surface._shows = noted  # type: ignore[method-assign]
+    surface.most = 90 * NEW
+    await surface._goes_on()
+    await stage.delivery().drain()
+
+    assert len(left_s) == surface.most
+    # After a minute of it all that came first is too late: every second card is one that is not.
+    later = list(left_s.values())[60:70]
+    assert sum(each > 28 for each in later) == 5
