@@ -78,7 +78,8 @@ class SlackSurface:
     async def _running(self, desk: Desk, me: Me, listening: Listening) -> None:
         client = SlackClient(desk.web, self._doors(), desk.hearing, desk.clock)
         works = (client.run(me, listening.hear), desk.files.run())
-        seeding = (desk.seeds.run(), desk.seeds.again())
+        seeds = desk.seeds
+        seeding = (seeds.run(seeded=True), seeds.run(seeded=False), seeds.again())
         looks = (desk.board.run(), desk.presence.run())
         running = [asyncio.create_task(each) for each in (*works, *seeding, *looks)]
         try:

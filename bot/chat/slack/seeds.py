@@ -1,6 +1,7 @@
-"""Puts the bot's own ✅ and ❌ under cards and takes them off, in a task of its own.
+"""Puts the bot's own ✅ and ❌ under cards and takes them off, in a task of its own for each.
 
-Twin: `discord/seeds.py`.
+Slack lets fewer emoji be taken off in a minute than be put there. In a flood, cards that can be
+decided would get none while those that ended lose theirs. Twin: `discord/seeds.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ class Seeds:
         self._rest = rest
         self._clock = clock
         self._wanted: dict[str, bool] = {}
-        self._due = asyncio.Event()
+        #: The cards that a task is working on: the other task leaves them alone.
+        self._in_hand: set[str] = set()
+        #: Set if there may be something to put there (True), or to take off (False).
+        self._due = {seeded: asyncio.Event() for seeded in (True, False)}
         self._left: set[str] = set()
         self._any_left = asyncio.Event()
         self._pause_s = _FIRST_PAUSE_S
@@ -41,7 +45,7 @@ class Seeds:
         self._wanted.pop(ts, None)
         self._left.discard(ts)
         self._wanted[ts] = seeded
-        self._due.set()
+        self._due[seeded].set()
 
     def kept(self, ts: str, seeded: bool) -> None:
         """Note that a card was edited: a final one loses its emoji, missing ones are retried."""
@@ -61,14 +65,16 @@ class Seeds:
         self._left.discard(ts)
         self.missing.discard(ts)
 
-    async def run(self) -> None:
-        """Process the queue, oldest first, until cancelled."""
+    async def run(self, *, seeded: bool) -> None:
+        """Put all emoji there that are wanted, or take all off that are not, oldest first, until
+        cancelled."""
+        due = self._due[seeded]
         while True:
-            await self._due.wait()
-            self._due.clear()
-            while self._wanted:
-                ts = next(iter(self._wanted))
-                seeded = self._wanted.pop(ts)
+            await due.wait()
+            due.clear()
+            while (ts := self._next(seeded)) is not None:
+                del self._wanted[ts]
+                self._in_hand.add(ts)
                 try:
                     await self._one(ts, seeded)
                 except asyncio.CancelledError:
@@ -76,6 +82,13 @@ class Seeds:
                     raise
                 except Exception as error:
                     log.error("seeds of card %s: %s", ts, located(error))
+                finally:
+                    self._in_hand.discard(ts)
+                self._due[not seeded].set()  # it may have been left alone for this
+
+    def _next(self, seeded: bool) -> str | None:
+        mine = (ts for ts, wanted in self._wanted.items() if wanted is seeded)
+        return next((ts for ts in mine if ts not in self._in_hand), None)
 
     async def again(self) -> None:
         """Queue once more, until cancelled, what could not be taken off for the moment."""

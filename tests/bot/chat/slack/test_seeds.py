@@ -119,3 +119,36 @@ async def test_emoji_that_slack_lets_nobody_put_there_are_told_of_once(
             await slack.settles()
             await read_again(slack)
         assert sum("lacks an emoji" in each.message for each in caplog.records) == 1
+
+
+async def test_a_card_gets_the_bots_emoji_while_slack_lets_none_be_taken_off_others() -> None:
+    """In a flood they all waited in one line: no card that could be decided had any."""
+    async with on_slack() as slack:
+        ended = await slack.proposes(PROD)
+        assert slack.surface.desk is not None
+        slack.surface.desk.web.client.timeout = 600  # no call is given up while the test lasts
+        slack.server.hold("reactions.remove")
+        await slack.server.reacts("UANA", ended.ts, "x")
+        await eventually(lambda: slack.server.waiting("reactions.remove"), "being taken off")
+        card = await slack.proposes(PROD, parameters={"version": "v2"})
+        mine = slack.server.workspace.bot_user
+        everything = {"white_check_mark": [mine], "x": [mine]}
+        await eventually(lambda: card.reactions == everything, "both of them")
+        slack.server.release("reactions.remove")
+        await eventually(lambda: ended.reactions == {"x": ["UANA"]}, "none of the bot")
+
+
+async def test_what_is_taken_off_a_card_waits_until_it_was_put_there() -> None:
+    async with on_slack() as slack:
+        slack.server.hold("reactions.add")
+        await slack.server.proposes("ULEILA", slack.document(PROD, proposal_id="p1"))
+        await eventually(lambda: slack.server.waiting("reactions.add"), "being put there")
+        (card,) = slack.cards("p1")
+        await eventually_async(slack.nothing_stale, "written down")
+        await slack.server.reacts("UANA", card.ts, "x")
+        await slack.stands("p1", "rejected")
+        await slack.beats(2)
+        assert not slack.server.calls_of("reactions.remove")
+        slack.server.release("reactions.add")
+        await eventually(lambda: len(slack.server.calls_of("reactions.remove")) == 2, "taken off")
+        await eventually(lambda: card.reactions == {"x": ["UANA"]}, "none of the bot")
