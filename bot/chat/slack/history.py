@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Final
 
 from bot.chat.slack.calls import SlackWeb
+from bot.chat.slack.shapes import whole
 from lifecycle.ports import Clock
 
 _LOOK_BACK_MS: Final = 172_800_000
@@ -108,6 +109,8 @@ class StandingPosts:
 
     def _ours(self, messages: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
         for message in messages:
-            payload = (message.get("metadata") or {}).get("event_payload") or {}
-            if payload.get("key") and message.get("user") == self.me:
+            if message.get("user") != self.me:
+                continue
+            payload = (whole(message).get("metadata") or {}).get("event_payload") or {}
+            if payload.get("key"):
                 yield str(payload["key"]), str(message["ts"])

@@ -17,6 +17,7 @@ from bot.chat.slack.calls import AnswerLost, SlackRefused, SlackWeb
 from bot.chat.slack.emoji import ms_of
 from bot.chat.slack.history import StandingPosts
 from bot.chat.slack.render import Block, calls_in, card_in
+from bot.chat.slack.shapes import whole
 from bot.chat.slack.text import escape
 from bot.chat.surface import CardGone, SurfaceFailed
 from lifecycle.ports import Clock
@@ -183,7 +184,7 @@ class Rest:
         history; raises CardGone, SurfaceFailed."""
         arguments: dict[str, Any] = {"latest": ts, "inclusive": True, "limit": 1}
         answer = await self._web.call("conversations.history", channel=self.id, **arguments)
-        found = (m for m in answer.get("messages") or () if m.get("ts") == ts)
+        found = (whole(m) for m in answer.get("messages") or () if m.get("ts") == ts)
         return next(found, None) or await self.read(ts)
 
     async def calls(self, ts: str) -> bool:
@@ -212,7 +213,7 @@ class Rest:
         replies = await self._web.call(
             "conversations.replies", channel=self.id, ts=thread_ts or ts, limit=_PAGE
         )
-        found = [m for m in replies.get("messages") or () if m.get("ts") == ts]
+        found = [whole(m) for m in replies.get("messages") or () if m.get("ts") == ts]
         return [file for message in found for file in message.get("files") or ()]
 
     async def _react(self, method: str, ts: str, name: str, harmless: str) -> bool | None:
@@ -235,6 +236,6 @@ class Rest:
             if refused.error in _GONE:
                 raise CardGone(str(refused)) from None
             raise
-        ours = [m for m in replies.get("messages") or () if m.get("user") == self.me]
+        ours = [whole(m) for m in replies.get("messages") or () if m.get("user") == self.me]
         names = [str(file.get("name")) for m in ours for file in m.get("files") or ()]
         return any(_VERSION.sub("", each) == _VERSION.sub("", name) for each in names)
