@@ -102,7 +102,7 @@ class DiscordSurface:
 
     def connected(self) -> None:
         """Read what was missed, and deliver what waited."""
-        self.rest.unsaid = None
+        self.rest.connected()
         self.seeds.may_be_put()
         if self.listening is not None:
             self.listening.connected()
@@ -244,10 +244,10 @@ class DiscordSurface:
         lines += [f"discord: {trouble}" for trouble in troubles]
         if self.listening is not None:
             lines += [f"discord: {trouble}" for trouble in self.listening.troubles()]
-        if self.rest.unsaid is not None:
+        if (unsaid := self.rest.unsaid()) is not None:
             lines.append(
                 "discord: no approval counts while Discord does not say who is a member; "
-                f"when it was asked last: {self.rest.unsaid}"
+                f"when it was asked last: {unsaid}"
             )
         if self.seeds.missing:
             why = next(iter(self.seeds.missing.values()))

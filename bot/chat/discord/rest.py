@@ -24,6 +24,9 @@ from bot.chat.surface import SurfaceFailed
 from bot.chat.turns import Turns
 
 _MEMBER_S: Final = 5.0
+#: What Discord did not say is told for so many seconds.
+_LATELY_S: Final = 600.0
+_MOST_UNSAID: Final = 100
 #: So many posts to the channel are under way at once; of those that wait, the fairest is next.
 _POSTS_AT_ONCE: Final = 2
 _NOT_SHOWN: Final = "without Embed Links Discord would show nothing of a card"
@@ -52,8 +55,8 @@ class Rest:
         self._current = current
         self._asking: set[asyncio.Task[bool | None]] = set()
         self._turns = Turns(_POSTS_AT_ONCE)
-        #: Why Discord does not say who is a member, None if it did when it was asked last.
-        self.unsaid: str | None = None
+        #: Accounts of which Discord did not say whether they are members: why, and when (s).
+        self._unsaid: dict[str, tuple[str, float]] = {}
         #: The edit that is under way, by message.
         self._editing: dict[int, asyncio.Future[None]] = {}
 
@@ -187,8 +190,25 @@ class Rest:
         await asyncio.wait({asking}, timeout=_MEMBER_S)
         if asking.done() and not asking.cancelled():
             return asking.result()
-        self.unsaid = f"no answer within {_MEMBER_S:.0f} s"
+        self._note_unsaid(account, f"no answer within {_MEMBER_S:.0f} s")
         return None
+
+    def unsaid(self) -> str | None:
+        """Return why Discord does not say of somebody whether they are a member; None if it does,
+        or was not asked lately: about who stands under an open card it is, every three minutes."""
+        since_s = asyncio.get_running_loop().time() - _LATELY_S
+        return next((why for why, asked_s in self._unsaid.values() if asked_s > since_s), None)
+
+    def connected(self) -> None:
+        """Forget what Discord did not say before."""
+        self._unsaid.clear()
+
+    def _note_unsaid(self, account: str, why: str | None) -> None:
+        self._unsaid.pop(account, None)
+        if why is not None:
+            self._unsaid[account] = why, asyncio.get_running_loop().time()
+        if len(self._unsaid) > _MOST_UNSAID:
+            del self._unsaid[next(iter(self._unsaid))]
 
     async def _asked_member(self, account: str) -> bool | None:
         if not account.isdecimal():
@@ -200,9 +220,9 @@ class Rest:
         except SurfaceFailed as failure:
             gone = failure.__cause__
             known = isinstance(gone, discord.NotFound) and gone.code in NO_MEMBER
-            self.unsaid = None if known else str(failure)
+            self._note_unsaid(account, None if known else str(failure))
             return False if known else None
-        self.unsaid = None if theirs else "asking for a member: somebody else was named"
+        self._note_unsaid(account, None if theirs else "somebody else was named")
         return theirs or None
 
     async def parent(self, channel: int) -> int | None:

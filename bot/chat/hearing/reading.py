@@ -254,6 +254,7 @@ class Reading:
             raise error
         message_id = card.message_ids[-1]
         self._unread.add(message_id)
+        self._why = "what was read could not be processed"
         if not isinstance(error, RowUnreadable | RowRefused):
             log.error("%s: a card was not read: %s", self._surface, located(error))
         elif message_id not in self._damaged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bot.chat.discord import rest
 from tests.bot.chat.discord.cards import read_again, seeded
 from tests.bot.chat.discord.standing import counting
 from tests.builders import PROD
@@ -82,6 +83,19 @@ async def test_status_says_that_nobody_can_approve_while_members_are_unknown(
     stage.server.says(ANA, f"!approve {proposal_id}")
     await stage.reaches(proposal_id, "completed")
     assert "who is a member" not in "".join(stage.surface.health())
+
+
+async def test_status_goes_on_to_say_so_while_one_of_several_is_unknown_and_no_longer(
+    stage: DiscordStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow answer at night was told until somebody approved; another's hid that of the first."""
+    stage.server.fails("GET", f"/members/{ANA}", status=403, times=None)
+    assert await stage.surface.rest.member(ANA) is None
+    assert await stage.surface.rest.member(BEN)
+    assert "does not say who is a member" in "".join(stage.surface.health())
+
+    monkeypatch.setattr(rest, "_LATELY_S", 0.0)
+    assert "does not say who is a member" not in "".join(stage.surface.health())
 
 
 async def test_a_server_that_knows_no_super_reactions_lets_people_take_their_approval_back(
