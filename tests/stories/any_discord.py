@@ -28,6 +28,9 @@ class _Rest:
     def check_connected(self) -> None:
         return
 
+    def connected(self) -> None:
+        return
+
     def may(self, permission: str) -> bool:
         return True
 
