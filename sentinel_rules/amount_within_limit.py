@@ -90,7 +90,7 @@ class AmountWithinLimit:
     """Every amount is unmistakable, positive and within its limits."""
 
     id: ClassVar[str] = "amount_within_limit"
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
     timeless = True
     summary: ClassVar[str] = "Amounts are unmistakable, positive, and within action and day limits."
 

@@ -70,7 +70,7 @@ class BlastRadiusBounded:
     """The envelope bounds effects, records and fields; paths stay below the tool's root."""
 
     id: ClassVar[str] = "blast_radius_bounded"
-    version: ClassVar[int] = 13
+    version: ClassVar[int] = 14
     summary: ClassVar[str] = "Effects, records, fields and paths stay within their bounds."
 
     class Options(RuleOptions):

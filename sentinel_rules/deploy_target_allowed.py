@@ -53,7 +53,7 @@ class DeployTargetAllowed:
     """The target of a deployment is one of the tool's targets, and named the same everywhere."""
 
     id: ClassVar[str] = "deploy_target_allowed"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     timeless = True
     summary: ClassVar[str] = "A deployment goes exactly to one of the tool's own targets."
 

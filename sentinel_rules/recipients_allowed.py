@@ -113,7 +113,7 @@ class RecipientsAllowed:
     """Every recipient is a plain address of an allowed domain."""
 
     id: ClassVar[str] = "recipients_allowed"
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
     timeless = True
     summary: ClassVar[str] = "Every recipient and sender is one plain address of an allowed domain."
 

@@ -75,7 +75,7 @@ class SecretsAbsent:
     """No credential in parameters or texts."""
 
     id: ClassVar[str] = "secrets_absent"
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
     timeless = True
     summary: ClassVar[str] = "No key, token or password stands in a proposal."
 

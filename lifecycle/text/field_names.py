@@ -12,8 +12,8 @@ from lifecycle.text.folding import seen, visible
 Words = tuple[str, ...]
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_LETTER: Final = re.compile(r"[^\W\d_]")
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
+_NO_LETTERS: Final = re.compile(r"[\x00-@\[-`{-\x7f]+")
 _LONGEST_NAME: Final = 200
 #: This many letters of a name that may be i or l are read as both; any further ones as i.
 _MOST_STROKES: Final = 4
@@ -32,14 +32,18 @@ def readings_of(name: str) -> tuple[Words, ...]:
 
 
 def end_of(name: str) -> str:
-    """Return what is read of a name: of a long one its end, up to the last letter, as signs behind
-    it hide no word."""
+    """Return what is read of a name: of a long one its end, in which all that is no Latin letter,
+    and looks like none, counts for one character, as it hides no word."""
     if len(name) <= _LONGEST_NAME:
         return name
     shown = visible(name)
-    letter = _LETTER.search(shown[::-1])
-    end = len(shown) - (letter.start() if letter else 0)
-    return shown[max(0, end - _LONGEST_NAME) : end]
+    foreign = dict.fromkeys((ord(each) for each in set(shown) if not _is_read(each)), "_")
+    return _NO_LETTERS.sub("_", shown.translate(foreign)).rstrip("_")[-_LONGEST_NAME:]
+
+
+@lru_cache(maxsize=32_768)  # of as many different characters as the parameters of a proposal hold
+def _is_read(character: str) -> bool:
+    return character.isascii() or any(map(_LETTERS.search, _latin(character)))
 
 
 def ends_in(name: str, words: frozenset[str]) -> bool:

@@ -17,6 +17,7 @@ _TELLING: Final = re.compile(r"\d|[A-Za-z\d][^\sA-Za-z\d.,:;!?-]|[^\sA-Za-z\d.,:
 #: Stand-ins: our own mask, closed forms, single words; not `$uper5ecret!` or `hidden hunter2`.
 _STAND_IN: Final = re.compile(
     r"‹.*|<[^<>]*>|\$?\{(?>(?:[^{}]++|\{[^{}]*+\})*)\}"  # a slot of a template
+    r"|(?:\$|%24)?(?:%7b){1,2}(?:%20|\+)?[a-z_.-]++(?:%20|\+)?(?:%7d){1,2}"  # in an address
     r"|\[.*\]|\(.*\)"  # a note in brackets
     r"|%\w+%|%\(\w+\)s|%s|\$\(.*\)|(?-i:\$[A-Z_][A-Z\d_]*|\$[a-z_]+)"  # a variable
     r"|[*•]{3,}\w{0,4}|[.x_`-]{3,}|-{1,2}|n/?a|tb[ad]|todo"

@@ -48,7 +48,13 @@ def test_a_name_of_many_strokes_has_few_readings() -> None:
     assert len(readings_of("ӏ" * 200)) == 16
 
 
-@pytest.mark.parametrize("behind", ["\u200b", "\u0301", "\U000e0041", "-", "\u21921", "\uff3f "])
+@pytest.mark.parametrize(
+    "behind",
+    [
+        *("\u200b", "\u0301", "\U000e0041", "-", "\u21921", "\uff3f "),
+        *("\u2460", "\u00b2", "\u00bd", "\u6f22", "\u30fc", "\u05d0", "_\u0938"),
+    ],
+)
 def test_nothing_behind_a_name_hides_what_it_says(behind: str) -> None:
     long = behind * 200
     content = {"parameters": {"bcc" + long: "eve@evil.test"}}
@@ -58,6 +64,18 @@ def test_nothing_behind_a_name_hides_what_it_says(behind: str) -> None:
     assert [place.value for place in recipients_in(content)] == ["eve@evil.test"]
     assert [place.value for place in placed] == ["x"]
     assert secret_named("password" + long)
+
+
+@pytest.mark.parametrize("between", ["\u200b", "_", "1", "\u2460", "\u6f22 "])
+def test_nothing_between_the_words_of_a_name_hides_what_they_say(between: str) -> None:
+    long = between * 300
+
+    assert readings_of(f"amount_{long}minor") == (("amount", "minor"),)
+    assert secret_named(f"api_{long}key")
+
+
+def test_what_looks_like_a_letter_is_read_at_the_end_of_a_long_name() -> None:
+    assert secret_named("x_" * 150 + "passwor\U0001f173")
 
 
 @given(st.text(max_size=300))
