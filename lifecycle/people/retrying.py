@@ -100,7 +100,8 @@ def _sentinel_agrees(
     objections = _objections(proposal, checked[1])
     if objections:
         words = "; ".join(finding.words or finding.code for _, finding in objections)
-        raise ReviewRefused(objections[0][0], f"Sentinel objects now: {words}")
+        words = f"Sentinel objects now: {words.rstrip('.')}. {_way_out(proposal)}"
+        raise ReviewRefused(objections[0][0], words)
 
 
 def _objections(proposal: Proposal, verdict: Verdict) -> Sequence[tuple[str, Finding]]:
@@ -153,15 +154,18 @@ def _may_act_again(tx: Transaction, moment: Moment, proposal: Proposal) -> None:
 def _taken_away(proposal: Proposal, *, gone: bool) -> str:
     """Say that the config has no such tool any more, or has it as BLOCK, and what can be done."""
     words = f"{proposal.tool} may not be used any more, so it is not called again."
-    if proposal.attention is Attention.COMMIT_FAILED:
-        first = "To discard the stage:"
-        if gone:
-            first = f"Put it back into the config, then: retry {proposal.proposal_id}, or"
+    if gone and proposal.attention is Attention.COMMIT_FAILED:
+        first = f"Put it back into the config, then: retry {proposal.proposal_id}, or"
         return f"{words} {first} roll-back {proposal.proposal_id} <reason>"
-    return (
-        f"{words} Find out what happened, then settle {proposal.proposal_id} happened | "
-        "did-not-happen"
-    )
+    return f"{words} {_way_out(proposal)}"
+
+
+def _way_out(proposal: Proposal) -> str:
+    """Say what a person can do about a call that is not repeated."""
+    if proposal.attention is Attention.COMMIT_FAILED:
+        return f"To discard the stage: roll-back {proposal.proposal_id} <reason>"
+    settled = f"settle {proposal.proposal_id} happened | did-not-happen"
+    return f"Find out what happened, then {settled}"
 
 
 def _still_asked_for(moment: Moment, proposal: Proposal, tool: ToolPolicy) -> None:

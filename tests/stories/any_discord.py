@@ -31,6 +31,9 @@ class _Rest:
     def connected(self) -> None:
         return
 
+    def unsaid(self) -> str | None:
+        return None
+
     def may(self, permission: str) -> bool:
         return True
 

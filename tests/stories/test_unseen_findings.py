@@ -126,6 +126,7 @@ async def test_no_execution_is_tried_again_over_a_soft_finding_that_nobody_knew_
 
     assert (refused.code, refused.done) == ("prohibited_content", False)
     assert "Sentinel objects now: " in refused.words
+    assert f"then settle {known} happened | did-not-happen" in refused.words
     assert world.tool(DEPLOY).verbs() == ["execute"]
     assert (await world.proposal(known)).attention is Attention.OUTCOME_UNKNOWN
     assert (await world.workflow.settle(known, world.sender("ana"), happened=False)).done
@@ -161,3 +162,20 @@ async def test_a_commit_is_tried_again_whatever_soft_finding_there_is_since(worl
     await world.workflow.idle()
 
     assert world.tool("send-email").verbs() == ["execute", "commit", "commit"]
+
+
+async def test_who_may_not_have_a_commit_tried_again_hears_how_its_stage_is_discarded(
+    world: World,
+) -> None:
+    world.tool("send-email").on["commit"] = raising(ToolFailed("the server is away"))
+    body = MAIL["parameters"] | {"body": "This is the final warning"}
+    await world.adopts(rules=softly(world, "prohibited_content", level=Level.ADVISORY))
+    await world.submits(MAIL, proposal_id="p1", parameters=body)
+    await world.approves("ana", "p1")
+    await world.passes(minutes=16)
+    await world.adopts(rules=softly(world, "prohibited_content", level=Level.HARD))
+
+    refused = await world.workflow.retry("p1", world.sender("ben"))
+
+    assert refused.code == "prohibited_content"
+    assert refused.words.endswith(". To discard the stage: roll-back p1 <reason>")
