@@ -56,13 +56,17 @@ def loaded_in_time(load: Callable[[], T], within_s: float) -> T:
     # Again and again, as the code may take even this for an error of its own.
     others = signal.setitimer(signal.ITIMER_REAL, within_s, _AGAIN_S)
     try:
-        return load()
-    except _Late as place:
+        try:
+            return load()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except _Late as place:  # at the last moment it may come right before the alarm is put off
+        signal.setitimer(signal.ITIMER_REAL, 0)
         _GIVEN_UP.append(str(place))
         raise OwnCodeHangs(f"{place} has not been loaded after {within_s:g} s") from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, *others)
         signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *others)
 
 
 def place_of(frame: FrameType | None) -> str:
