@@ -137,7 +137,6 @@ def test_the_file_and_the_line_that_hang_are_named(house: House) -> None:
     [
         "import signal; signal.signal(signal.SIGUSR2, signal.SIG_DFL)",
         "import threading; assert threading.current_thread() is threading.main_thread()",
-        "import sqlite3; sqlite3.connect(':memory:')",
     ],
 )
 def test_code_that_insists_on_the_main_thread_and_hangs_there_is_left_as_well(
