@@ -30,7 +30,8 @@ _FRESH: Final = 4
 #: If no more cards than this wait, none waits long; neither windows nor what is over need lines of
 #: their own.
 _FEW: Final = 20
-#: A new card with so little time left until its deadline (ms) comes too late to be decided.
+#: A new card with so little time left until its deadline (ms), or with half of its life if that is
+#: shorter, comes too late to be decided.
 _TOO_LATE_MS: Final = 30_000
 #: At most so many windows have lines of their own: those that close next.
 _MOST_WINDOWS: Final = 200
@@ -82,7 +83,7 @@ class Due:
         self._lines: dict[Turn, _Line] = {}
         #: How many fresh items of each line were taken in a row.
         self._fresh: dict[Turn, int] = {}
-        #: Who proposed what is due, and its deadline (ms UTC).
+        #: Who proposed what is due, and from when on its card comes too late (ms UTC).
         self._known: dict[str, tuple[str, int] | None] = {}
         self._good_until_s = 0.0
 
@@ -140,9 +141,9 @@ class Due:
         windows = _windows(tx) if many else frozenset()
         over = _over(tx, self._surface, stale) if many else frozenset()
         for card in stale:
-            proposer, deadline_ms = self._known[card.proposal_id] or ("", now_ms)
+            proposer, late_ms = self._known[card.proposal_id] or ("", now_ms)
             in_window, first = card.proposal_id in windows, bool(card.message_ids)
-            late = many and not first and deadline_ms - now_ms <= _TOO_LATE_MS
+            late = many and not first and now_ms >= late_ms
             past = late or card.proposal_id in over
             what = "window" if in_window else "over" if past else "card"
             rank = Rank.FIRST if in_window or first else Rank.CARDS
@@ -189,9 +190,13 @@ def _over(tx: Transaction, surface: str, cards: Iterable[Card]) -> frozenset[str
 
 
 def _facts(tx: Transaction, card: Card) -> tuple[str, int] | None:
-    """Return who proposed what a card shows, and its deadline (ms UTC); None if that is unread."""
+    """Return who proposed what a card shows, and from when on it comes too late (ms UTC); None if
+    that is unread."""
     try:
         proposal = tx.proposals.get(card.proposal_id)
     except RowUnreadable:
         return None
-    return None if proposal is None else (str(proposal.actor), proposal.deadline_ms)
+    if proposal is None:
+        return None
+    lives_ms = proposal.deadline_ms - proposal.created_at_ms
+    return str(proposal.actor), proposal.deadline_ms - min(_TOO_LATE_MS, lives_ms // 2)

@@ -151,12 +151,16 @@ async def test_the_card_of_an_open_window_waits_behind_no_edits_of_what_is_over(
     assert len(surface.shown) == 61
 
 
+@pytest.mark.parametrize("lives_s", [20, 86_400])
 async def test_a_card_that_can_be_decided_waits_behind_no_new_cards_of_what_is_over(
-    surface: Flooded,
+    surface: Flooded, lives_s: int
 ) -> None:
     """What ended while a platform was away is posted too, at a card a second. An agent's next
     proposal waited behind all of that, and expired unseen if new ones came as fast."""
-    stage = await on_stage(surface)
+    policy = a_roomy_policy()
+    lives = replace(policy.limits, proposal_ttl_s=lives_s)
+    stage = Stage(surface, policy=replace(policy, limits=lives))
+    surface.sits_on(stage)
     for number in range(60):
         version = {"version": f"v{number}"}
         await stage.submits(PROD, f"over{number:02}", parameters=version)
