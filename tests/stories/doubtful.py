@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from lifecycle.ports import ToolFailed
-from tests.builders import PROD
+from tests.builders import MAIL, PROD
 from tests.fakes.tools import raising
 from tests.stories.test_restart import dies_in, forget_calls
 from tests.world import World
@@ -27,6 +27,15 @@ async def dies_while(world: World, name: str, document: Mapping[str, Any]) -> st
     await asyncio.sleep(0)
     assert world.tool(name).verbs() == ["execute"]
     await forget_calls(world)
+    return proposal_id
+
+
+async def unknown_commit(world: World) -> str:
+    """Return the id of a mail of which nobody knows whether its commit happened."""
+    world.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
+    proposal_id = (await world.submits(MAIL)).proposal_id or ""
+    await world.approves("ana", proposal_id)
+    await world.passes(minutes=16)
     return proposal_id
 
 

@@ -126,11 +126,17 @@ async def test_a_stage_of_which_nothing_tells_that_it_is_one_is_discarded_by_a_n
     assert on_disk.tool(SEND).verbs() == ["execute", "roll_back"]
 
 
+async def staged_at_once(on_disk: World) -> str:
+    """Return the id of a deployment that was carried out, inside its window."""
+    proposal_id = (await on_disk.submits(PROD, tool=STAGING, target=ON_STAGING)).proposal_id or ""
+    await on_disk.approves("ana", proposal_id)
+    return proposal_id
+
+
 async def test_what_acted_at_once_by_its_row_alone_is_taken_back_by_no_other_document(
     on_disk: World, forged: Any
 ) -> None:
-    proposal_id = (await on_disk.submits(PROD, tool=STAGING, target=ON_STAGING)).proposal_id or ""
-    await on_disk.approves("ana", proposal_id)
+    proposal_id = await staged_at_once(on_disk)
     forged("UPDATE audit SET details = json_remove(details, '$.deferred')")
     forged("UPDATE proposals SET document = replace(document, 'v42', 'v41')")
 
@@ -145,8 +151,7 @@ async def test_what_began_before_the_trail_told_how_it_was_called_is_taken_back_
     on_disk: World, forged: Any, row: str
 ) -> None:
     """Whatever somebody wrote into its row of whether it is a stage."""
-    proposal_id = (await on_disk.submits(PROD, tool=STAGING, target=ON_STAGING)).proposal_id or ""
-    await on_disk.approves("ana", proposal_id)
+    proposal_id = await staged_at_once(on_disk)
     forged("UPDATE audit SET details = json_remove(details, '$.call')")
     forged(f"UPDATE proposals SET rest = json_set(rest, '$.execution.deferred', json('{row}'))")
     await is_called_otherwise(on_disk, STAGING)
@@ -161,8 +166,7 @@ async def test_what_an_older_version_wrote_in_another_form_is_taken_back_all_the
     on_disk: World, forged: Any
 ) -> None:
     """The bytes are the proposed ones, whichever form this version would give them."""
-    proposal_id = (await on_disk.submits(PROD, tool=STAGING, target=ON_STAGING)).proposal_id or ""
-    await on_disk.approves("ana", proposal_id)
+    proposal_id = await staged_at_once(on_disk)
     document = json.loads((await on_disk.proposal(proposal_id)).document)
     written = json.dumps(document, indent=1).encode()
     forged(f"UPDATE proposals SET document = X'{written.hex()}', digest = '{digest_of(written)}'")

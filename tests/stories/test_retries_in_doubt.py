@@ -16,7 +16,14 @@ from lifecycle.tier import Tier
 from tests.builders import MAIL, PROD
 from tests.fakes.tools import answering, raising
 from tests.roads import adopted
-from tests.stories.doubtful import DEPLOY, SEND, UNREACHED, dies_while, unknown_deployment
+from tests.stories.doubtful import (
+    DEPLOY,
+    SEND,
+    UNREACHED,
+    dies_while,
+    unknown_commit,
+    unknown_deployment,
+)
 from tests.stories.hearing import heard
 from tests.world import World, an_unhurried_sentinel
 
@@ -238,10 +245,7 @@ async def test_a_commit_that_a_person_finds_done_ended_as_it_was_decided_and_not
     world: World,
 ) -> None:
     """The window closed unopposed; whoever looked afterwards decided nothing."""
-    world.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
-    proposal_id = (await world.submits(MAIL)).proposal_id or ""
-    await world.approves("ana", proposal_id)
-    await world.passes(minutes=16)
+    proposal_id = await unknown_commit(world)
 
     assert (await world.workflow.settle(proposal_id, world.sender("ben"), happened=True)).done
 
@@ -253,10 +257,7 @@ async def test_a_commit_that_a_person_finds_done_ended_as_it_was_decided_and_not
 async def test_a_commit_of_which_nothing_tells_who_decided_it_ended_by_whoever_finds_it_done(
     on_disk: World, forged: Any
 ) -> None:
-    on_disk.tool(SEND).on["commit"] = raising(RuntimeError("cut off"))
-    proposal_id = (await on_disk.submits(MAIL)).proposal_id or ""
-    await on_disk.approves("ana", proposal_id)
-    await on_disk.passes(minutes=16)
+    proposal_id = await unknown_commit(on_disk)
     forged("UPDATE proposals SET rest = json_remove(rest, '$.execution.cause')")
 
     assert (await on_disk.workflow.settle(proposal_id, on_disk.sender("ben"), happened=True)).done

@@ -9,6 +9,7 @@ from lifecycle.review import Review
 from sentinel_rules import load_rules
 from tests.bot.chat.discord.cards import seeded
 from tests.builders import PROD
+from tests.fakes.discord_server.faults import Fault
 from tests.fakes.discord_server.state import NORMAL, Message
 from tests.fakes.discord_stage import ANA, TICK, DiscordStage, until
 from tests.roads import adopted
@@ -25,6 +26,15 @@ async def approved_once(stage: DiscordStage, person: str = ANA) -> tuple[str, Me
     await until(lambda: stage.reviews(proposal_id), "counted")
     await stage.quiet()
     return proposal_id, card
+
+
+async def unread_reviewer(stage: DiscordStage) -> tuple[str, Message, Fault]:
+    """Let ana approve while it cannot be told whether she is a member; return the fault last."""
+    proposal_id, card = await seeded(stage, PROD)
+    outage = stage.server.fails("GET", f"/members/{ANA}", status=403, times=None)
+    stage.server.reacts(ANA, card, TICK)
+    await stage.ignored("not_a_reviewer")
+    return proposal_id, card, outage
 
 
 async def counting(stage: DiscordStage, proposal_id: str) -> list[str]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.bot.chat.discord.cards import read_again, seeded
-from tests.bot.chat.discord.standing import approved_once, counting, newest, state_of
+from tests.bot.chat.discord.standing import (
+    approved_once,
+    counting,
+    newest,
+    state_of,
+    unread_reviewer,
+)
 from tests.builders import PROD
 from tests.fakes.discord_stage import ANA, BEN, TICK, DiscordStage
 
@@ -57,10 +63,7 @@ async def test_a_quorum_short_at_a_reading_too_is_counted_anew_at_a_later_one(
 async def test_a_reviewer_who_cannot_be_read_is_told_so_and_counts_when_read_later(
     stage: DiscordStage,
 ) -> None:
-    proposal_id, card = await seeded(stage, PROD)
-    outage = stage.server.fails("GET", f"/members/{ANA}", status=403, times=None)
-    stage.server.reacts(ANA, card, TICK)
-    await stage.ignored("not_a_reviewer")
+    proposal_id, card, outage = await unread_reviewer(stage)
     await stage.quiet()
     assert "membership here cannot be read just now" in stage.server.said()[-1]
     assert ANA in card.who(TICK)

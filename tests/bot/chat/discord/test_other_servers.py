@@ -6,7 +6,7 @@ import pytest
 
 from bot.chat.discord import rest
 from tests.bot.chat.discord.cards import read_again, seeded
-from tests.bot.chat.discord.standing import counting
+from tests.bot.chat.discord.standing import counting, unread_reviewer
 from tests.builders import PROD
 from tests.fakes.discord_server.state import BOT, BOT_ROLE, FULL, GUILD
 from tests.fakes.discord_stage import ANA, BEN, CROSS, TICK, DiscordStage, until
@@ -74,10 +74,7 @@ async def test_seeds_that_were_refused_are_tried_again_when_their_card_changes(
 async def test_status_says_that_nobody_can_approve_while_members_are_unknown(
     stage: DiscordStage,
 ) -> None:
-    proposal_id, card = await seeded(stage, PROD)
-    outage = stage.server.fails("GET", f"/members/{ANA}", status=403, times=None)
-    stage.server.reacts(ANA, card, TICK)
-    await stage.ignored("not_a_reviewer")
+    proposal_id, _, outage = await unread_reviewer(stage)
     assert "does not say who is a member" in "".join(stage.surface.health())
     outage.times = 0
     stage.server.says(ANA, f"!approve {proposal_id}")
